@@ -1,0 +1,73 @@
+"""What can go wrong on the phone side, split by what the caller can do about it.
+
+ProjectError
+├── TransientError
+│   └── PhoneLostError          the phone cannot be reached: the episode becomes an env_error
+├── RejectedError
+│   ├── UnknownTaskError        this phone cannot play the assignment: tell the cloud
+│   ├── InvalidActionError      the action cannot be carried out on this screen: the step is invalid
+│   ├── HierarchyError          the view hierarchy that came is not one
+│   ├── InstallError            a release that this phone must not install, with its reason code
+│   └── SettingsError           the settings or a path that they name cannot be used
+├── IntegrityError
+│   ├── PhoneFaultError         the phone answers nonsense: the episode becomes an env_error
+│   ├── PolicyFilesError        the base's graphs and its card do not belong together
+│   └── TrajectoryLogError      the log is damaged, or newer than this program
+└── DeviceError                 base of all of them
+"""
+
+from __future__ import annotations
+
+from sync.errors import IntegrityError, ProjectError, RejectedError, TransientError
+
+
+class DeviceError(ProjectError):
+    """Base of the errors that only this package raises."""
+
+
+class PhoneLostError(DeviceError, TransientError):
+    """The phone cannot be reached."""
+
+
+class PhoneFaultError(DeviceError, IntegrityError):
+    """The phone answered, but what it answered cannot be true or complete."""
+
+
+class UnknownTaskError(DeviceError, RejectedError):
+    """This phone cannot play the assignment."""
+
+    def __init__(self, message: str, *, reason: str = "unknown_task") -> None:
+        super().__init__(message, reason=reason)
+
+
+class InvalidActionError(DeviceError, RejectedError):
+    """The action cannot be carried out on the screen that is shown."""
+
+    def __init__(self, message: str, *, reason: str = "invalid_action") -> None:
+        super().__init__(message, reason=reason)
+
+
+class HierarchyError(DeviceError, RejectedError):
+    """Bytes that were to be a view hierarchy are none, or are incomplete."""
+
+    def __init__(self, message: str, *, reason: str = "malformed") -> None:
+        super().__init__(message, reason=reason)
+
+
+class InstallError(DeviceError, RejectedError):
+    """A release that this phone must not install; `reason` is the code that the cloud is told."""
+
+
+class SettingsError(DeviceError, RejectedError):
+    """A setting, or a path that it names, cannot be used."""
+
+    def __init__(self, message: str, *, reason: str = "settings") -> None:
+        super().__init__(message, reason=reason)
+
+
+class PolicyFilesError(DeviceError, IntegrityError):
+    """The exported base is incomplete, or its parts do not belong together."""
+
+
+class TrajectoryLogError(DeviceError, IntegrityError):
+    """The phone's log is damaged, or was written by a newer program."""
