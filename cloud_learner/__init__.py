@@ -1,0 +1,1 @@
+"""The service and the learner: ingest, store, replay, training, judging and publishing."""

@@ -1,0 +1,1 @@
+"""The command line and the composition of the parts; no logic of its own."""

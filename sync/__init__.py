@@ -1,0 +1,1 @@
+"""What phone and cloud agree on: words, encoding, wire, releases and trust."""
