@@ -102,13 +102,18 @@ class PolicyRequest:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What a policy chose, with the facts that the learner will need."""
+    """What a policy chose, with the facts that the learner will need.
+
+    Attributes:
+        taught_action: what a teacher would have done, where the policy asked one.
+    """
 
     action: Action
     decisions: tuple[Decision, ...] = ()
     log_prob: float = 0.0
     policy_version: str = "scripted"
     quantisation: str = "fp32"
+    taught_action: Action | None = None
 
 
 class Policy(Protocol):

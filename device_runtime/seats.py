@@ -1,0 +1,190 @@
+"""Seats: many phones played turn by turn, with one batched decision per policy and turn.
+
+A turn looks at every busy seat, asks each policy once for all seats that it acts on, and carries the
+actions out. What an episode becomes depends on its assignment alone: each seat has its own generator,
+and a policy answers request by request, so neither the batch nor the number of seats can be seen in
+the record. A single phone is the same loop with one seat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from device_runtime.agent import EpisodeMachine, EpisodeOrigin, Safety, judge_end
+from device_runtime.errors import DeviceError, PhoneFaultError, PhoneLostError
+from device_runtime.ports import Decided, Phone, Policy, PolicyRequest, Verifier
+from sync.clock import Clock
+from sync.vocabulary import FACTORY_RELEASE, Assignment, DeviceId, Episode, ReleaseId, Verdict
+
+PolicyFor = Callable[[Assignment, Phone], Policy]
+"""Who acts in an assignment, on a seat's phone. Seats that get the same object share its batches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """An ended episode and what its verifier said; None where it was not judged here."""
+
+    episode: Episode
+    verdict: Verdict | None
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdict as the log takes it: none or one."""
+        return () if self.verdict is None else (self.verdict,)
+
+
+@dataclass(frozen=True, slots=True)
+class SeatPhone:
+    """A phone, and who judges what happened on it."""
+
+    phone: Phone
+    verifier: Verifier | None = None
+
+
+@dataclass(slots=True)
+class _Seat:
+    """One phone and the episode that is being played on it."""
+
+    index: int
+    phone: Phone
+    verifier: Verifier | None
+    machine: EpisodeMachine | None = None
+    policy: Policy | None = field(default=None)
+
+    def look(self, machine: EpisodeMachine) -> PolicyRequest | None:
+        try:
+            return machine.see(self.phone.observe())
+        except (PhoneLostError, PhoneFaultError) as error:
+            machine.fail(str(error))
+            return None
+
+    def carry_out(self, machine: EpisodeMachine, decided: Decided) -> None:
+        action = machine.choose(decided)
+        if action is None:
+            return
+        try:
+            machine.acted(self.phone.act(action))
+        except (PhoneLostError, PhoneFaultError) as error:
+            machine.fail(str(error))
+
+
+class Seats:
+    """Phones that play assignments side by side in one thread.
+
+    Args:
+        phones: one per seat.
+        policy_for: chooses the policy of an assignment.
+        origin: who plays; each seat adds its number and the release it began with.
+    """
+
+    def __init__(
+        self,
+        phones: Sequence[SeatPhone],
+        policy_for: PolicyFor,
+        *,
+        device_id: DeviceId,
+        clock: Clock,
+        new_id: Callable[[], str],
+        safety: Safety | None = None,
+    ) -> None:
+        if not phones:
+            raise ValueError("there must be at least one seat")
+        self._seats = [
+            _Seat(index, item.phone, item.verifier) for index, item in enumerate(phones)
+        ]
+        self._policy_for = policy_for
+        self._device_id = device_id
+        self._clock = clock
+        self._new_id = new_id
+        self._safety = safety
+        self.env_steps = 0
+
+    @property
+    def free(self) -> int:
+        """How many seats could start an episode now."""
+        return sum(seat.machine is None for seat in self._seats)
+
+    @property
+    def busy(self) -> int:
+        """How many episodes are being played."""
+        return len(self._seats) - self.free
+
+    @property
+    def releases_in_use(self) -> frozenset[ReleaseId]:
+        """The releases that unfinished episodes began with."""
+        return frozenset(
+            seat.machine.origin.release_id for seat in self._seats if seat.machine is not None
+        )
+
+    def start(
+        self,
+        assignment: Assignment,
+        *,
+        release_id: ReleaseId = FACTORY_RELEASE,
+        arm: str = "stable",
+    ) -> None:
+        """Begin `assignment` on a free seat with `release_id`.
+
+        Raises:
+            UnknownTaskError: no phone here can play it, or nobody here is such an actor.
+            RuntimeError: no seat is free.
+        """
+        seat = next((seat for seat in self._seats if seat.machine is None), None)
+        if seat is None:
+            raise RuntimeError("no seat is free: call turn() until one is")
+        policy = self._policy_for(assignment, seat.phone)
+        machine = EpisodeMachine(
+            assignment,
+            EpisodeOrigin(self._device_id, seat.index, release_id, arm),
+            clock=self._clock,
+            new_id=self._new_id,
+            encodes=policy.wants_encoding,
+            safety=self._safety,
+        )
+        try:
+            machine.begin(seat.phone.reset(assignment))
+        except (PhoneLostError, PhoneFaultError) as error:
+            machine.fail(str(error))
+        seat.machine, seat.policy = machine, policy
+
+    def turn(self) -> list[Played]:
+        """Play one step on every busy seat; the episodes that ended with it, in seat order."""
+        for policy, asked in self._ask():
+            decided = policy.decide([request for _, _, request in asked])
+            if len(decided) != len(asked):
+                raise DeviceError(
+                    f"the policy answered {len(decided)} of {len(asked)} requests: repair it"
+                )
+            self.env_steps += len(asked)
+            for (seat, machine, _), choice in zip(asked, decided, strict=True):
+                seat.carry_out(machine, choice)
+        return self._close_ended()
+
+    def close(self) -> None:
+        """Let go of the phones; unfinished episodes leave no record. Idempotent."""
+        for seat in self._seats:
+            seat.machine = seat.policy = None
+            seat.phone.close()
+
+    def _ask(self) -> list[tuple[Policy, list[tuple[_Seat, EpisodeMachine, PolicyRequest]]]]:
+        """Every policy that is to act, with the requests of its seats."""
+        groups: dict[int, tuple[Policy, list[tuple[_Seat, EpisodeMachine, PolicyRequest]]]] = {}
+        for seat in self._seats:
+            machine, policy = seat.machine, seat.policy
+            if machine is None or policy is None or machine.end_reason is not None:
+                continue
+            request = seat.look(machine)
+            if request is not None:
+                groups.setdefault(id(policy), (policy, []))[1].append((seat, machine, request))
+        return list(groups.values())
+
+    def _close_ended(self) -> list[Played]:
+        ended = []
+        for seat in self._seats:
+            machine = seat.machine
+            if machine is not None and machine.end_reason is not None:
+                episode = machine.close()
+                ended.append(Played(episode, judge_end(seat.verifier, episode)))
+                seat.machine = seat.policy = None
+        return ended
