@@ -207,8 +207,8 @@ def decide(
     """Choose one action per observation.
 
     Temperature 0 takes the likeliest choice at every decision, and its log-probability is 0 (the
-    greedy policy is deterministic). Otherwise each decision is drawn with its own generator, one number a
-    decision, so that what is drawn does not depend on the batch.
+    greedy policy is deterministic). Otherwise each decision is drawn with its own generator, one
+    number a decision, so that what is drawn does not depend on the batch.
     """
     batch = collate(inputs, table)
     memory = encoder(batch)

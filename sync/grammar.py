@@ -41,7 +41,7 @@ ACTION_TYPES: tuple[str, ...] = (
     "finish_infeasible",
     "other",
 )
-"""What the type head chooses from; "other" (never chosen) stands for foreign actions in histories."""
+"""Choices of the type head; "other", never chosen, stands for foreign actions in histories."""
 
 MAX_WORDS = 12
 """Words of one element or memory slot that a span can address."""

@@ -2,7 +2,8 @@
 
 Used by phone, learner and exporter alike, so that training and use cannot drift apart. Every token
 has a text (looked up in the base's `TextTable`), small categories (`ids`) and yes/no facts
-(`bits`). Tokens, in this order: the state, the latest actions, the goal's words, the elements, the memory.
+(`bits`). Tokens, in this order: the state, the latest actions, the goal's words, the elements,
+the memory slots.
 
 Before encoding, a clickable container without a label takes the labels of the plain texts inside
 it, as people see a row. What the grammar allows on this screen is part of the encoding (`type_mask`
@@ -16,6 +17,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,10 +25,10 @@ import numpy as np
 from sync.grammar import ACTION_TYPES, MAX_WORDS, type_name
 from sync.screen_text import Goal, Item, items_of, match_bin, rows_of
 from sync.text_table import words_of
-from sync.vocabulary import Action, ActionKind, Observation, SlotRef
+from sync.vocabulary import Action, ActionKind, Episode, Observation, SlotRef
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -467,3 +469,36 @@ def _finish(
 def span_words(text: str) -> tuple[str, ...]:
     """The words of an element's or a slot's text that a span can address, as they are written."""
     return tuple(text.split()[:MAX_WORDS])
+
+
+def same_screen(before: Observation, after: Observation) -> bool:
+    """Whether nothing that a policy can see has changed."""
+    return (
+        before.elements == after.elements
+        and before.package == after.package
+        and before.activity == after.activity
+        and before.keyboard_shown == after.keyboard_shown
+        and before.rotation == after.rotation
+    )
+
+
+def encode_episode(episode: Episode) -> Iterator[EncodedInput]:
+    """The encoded input of each step, as the phone saw it while it played `episode`."""
+    history = EMPTY_HISTORY
+    for step, following in pairwise((*episode.steps, None)):
+        assert step is not None
+        yield encode(
+            step.observation,
+            episode.goal,
+            history,
+            step_index=step.index,
+            step_budget=episode.assignment.step_budget,
+        )
+        if following is not None:
+            history = fold(
+                history,
+                step.observation,
+                step.action,
+                valid=step.valid,
+                screen_changed=not same_screen(step.observation, following.observation),
+            )
