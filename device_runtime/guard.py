@@ -13,9 +13,7 @@ from sync.vocabulary import Action, ActionKind, Element, Key, Observation, SlotR
 
 _WORD = re.compile(r"[a-z]+")
 _TOUCHES = frozenset({ActionKind.TAP, ActionKind.LONG_PRESS, ActionKind.DOUBLE_TAP})
-_HARMLESS = frozenset(
-    {ActionKind.WAIT, ActionKind.FINISH, ActionKind.ANSWER, ActionKind.ASK_USER}
-)
+_HARMLESS = frozenset({ActionKind.WAIT, ActionKind.FINISH, ActionKind.ANSWER, ActionKind.ASK_USER})
 _WAYS_OUT = frozenset({Key.BACK, Key.HOME})
 
 

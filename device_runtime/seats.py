@@ -1,7 +1,7 @@
 """Seats: many phones played turn by turn, with one batched decision per policy and turn.
 
-A turn looks at every busy seat, asks each policy once for all seats that it acts on, and carries the
-actions out. What an episode becomes depends on its assignment alone: each seat has its own generator,
+A turn looks at every busy seat, asks each policy once for all seats that it acts on, and carries
+the actions out. What an episode becomes depends on its assignment alone: a seat has its own generator
 and a policy answers request by request, so neither the batch nor the number of seats can be seen in
 the record. A single phone is the same loop with one seat.
 """
@@ -18,7 +18,7 @@ from sync.clock import Clock
 from sync.vocabulary import FACTORY_RELEASE, Assignment, DeviceId, Episode, ReleaseId, Verdict
 
 PolicyFor = Callable[[Assignment, Phone], Policy]
-"""Who acts in an assignment, on a seat's phone. Seats that get the same object share its batches."""
+"""Who acts in an assignment, on a seat's phone; seats that get the same object share batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,7 @@ class Seats:
     ) -> None:
         if not phones:
             raise ValueError("there must be at least one seat")
-        self._seats = [
-            _Seat(index, item.phone, item.verifier) for index, item in enumerate(phones)
-        ]
+        self._seats = [_Seat(index, item.phone, item.verifier) for index, item in enumerate(phones)]
         self._policy_for = policy_for
         self._device_id = device_id
         self._clock = clock

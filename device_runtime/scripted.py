@@ -1,0 +1,123 @@
+"""A phone and a policy that follow a script: the fakes of their ports.
+
+`FunctionPolicy` is also how a plain function becomes a policy, for instance one from a user's file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from device_runtime.errors import PhoneLostError, UnknownTaskError
+from device_runtime.ports import ActOutcome, Decided, PhoneInfo, PolicyRequest, ResetOutcome
+from sync.vocabulary import (
+    Action,
+    ActionKind,
+    Assignment,
+    Check,
+    Element,
+    EndReason,
+    Episode,
+    FinishStatus,
+    Observation,
+    Verdict,
+    VerdictSource,
+)
+
+TEMPLATE = "scripted_pages"
+"""The only template that a `ScriptedPhone` plays."""
+
+
+class FunctionPolicy:
+    """A policy that asks a function, request by request."""
+
+    def __init__(
+        self,
+        choose: Callable[[PolicyRequest], Action],
+        *,
+        name: str = "scripted",
+        wants_encoding: bool = False,
+    ) -> None:
+        self.wants_encoding = wants_encoding
+        self._choose = choose
+        self._name = name
+
+    def decide(self, requests: Sequence[PolicyRequest]) -> list[Decided]:
+        """What the function says to each request."""
+        return [Decided(self._choose(item), policy_version=self._name) for item in requests]
+
+
+class ScriptedPhone:
+    """A phone of numbered pages: a tap on "next" turns the page, the goal is the last one.
+
+    Args:
+        pages: how many pages there are.
+        lost_at: number of the act (from 0) at which the connection breaks; None means never.
+    """
+
+    def __init__(self, pages: int = 3, *, lost_at: int | None = None) -> None:
+        self._pages = pages
+        self._lost_at = lost_at
+        self._page = 0
+        self._acts = 0
+        self.closed = False
+
+    def reset(self, assignment: Assignment) -> ResetOutcome:
+        """Open the first page.
+
+        Raises: UnknownTaskError: the template is not `TEMPLATE`.
+        """
+        if assignment.template != TEMPLATE:
+            raise UnknownTaskError(f"this phone knows no template {assignment.template!r}")
+        self._page = self._acts = 0
+        return ResetOutcome(f"open page {self._pages - 1}", suite_version="scripted/1")
+
+    def observe(self) -> Observation:
+        """The page that is open."""
+        title = Element("android.widget.TextView", (0, 0, 1080, 200), text=f"page {self._page}")
+        button = Element("android.widget.Button", (0, 200, 1080, 400), text="next", clickable=True)
+        return Observation(
+            1080, 2400, (title, button), package="org.example", state_hash=str(self._page)
+        )
+
+    def act(self, action: Action) -> ActOutcome:
+        """Turn the page on a tap; everything else is invalid.
+
+        Raises: PhoneLostError: at the act that the script breaks at.
+        """
+        self._acts += 1
+        if self._lost_at is not None and self._acts > self._lost_at:
+            raise PhoneLostError("the scripted phone was unplugged: plug it in again")
+        if action.kind is not ActionKind.TAP:
+            return ActOutcome(valid=False, detail=f"{action.kind} does nothing here")
+        self._page = min(self._page + 1, self._pages - 1)
+        return ActOutcome()
+
+    def screenshot(self) -> bytes:
+        """No pixels."""
+        return b""
+
+    def info(self) -> PhoneInfo:
+        """A phone that exists in a test only."""
+        return PhoneInfo("scripted", "Scripted", "0", 1080, 2400)
+
+    def close(self) -> None:
+        """Remember that it was let go of."""
+        self.closed = True
+
+    def judge(self, episode: Episode) -> Verdict:
+        """Success where the last page is open and the policy finished with "complete"."""
+        reached = self._page == self._pages - 1
+        claimed = (
+            episode.end_reason is EndReason.FINISH
+            and episode.steps[-1].action.status is FinishStatus.COMPLETE
+        )
+        return Verdict(
+            episode_id=episode.id,
+            verifier=TEMPLATE,
+            verifier_version="1",
+            source=VerdictSource.CODE,
+            score=float(reached and claimed),
+            progress=float(reached),
+            goal_reached=reached,
+            checks=(Check("last_page_open", reached),),
+        )
