@@ -5,6 +5,12 @@ ProjectError
 ├── RejectedError       drop or quarantine it, and tell the peer why (carries a reason code)
 └── IntegrityError      stop, and go back to what is known to be good
 
+SyncError               what only this package raises
+├── LinkLostError       no connection to the broker (transient)
+├── FetchTimeoutError   a file did not arrive in time (transient; carries the offset reached)
+└── BrokerError         the broker's process
+    └── PortInUseError
+
 Each package derives its own leaves (`SyncError`, `DeviceError`, `ExportError`, `LearnerError`,
 `MockAppError`). Misuse by the programmer is `ValueError` or `RuntimeError` and is never caught.
 """
@@ -34,3 +40,28 @@ class IntegrityError(ProjectError):
 
 class SyncError(ProjectError):
     """Base of the errors that only this package raises."""
+
+
+class LinkLostError(SyncError, TransientError):
+    """There is no connection to the broker: the session connects again by itself."""
+
+
+class FetchTimeoutError(SyncError, TransientError):
+    """A file did not arrive in time: fetch again from the offset that was reached."""
+
+    def __init__(self, message: str, *, path: str, offset: int) -> None:
+        super().__init__(message)
+        self.path = path
+        self.offset = offset
+
+
+class BrokerError(SyncError):
+    """The broker's process cannot be started, reached or told of a change."""
+
+
+class PortInUseError(BrokerError):
+    """Another program listens on the broker's port."""
+
+    def __init__(self, message: str, *, port: int) -> None:
+        super().__init__(message)
+        self.port = port

@@ -1,0 +1,218 @@
+"""Messages ↔ bytes: a small envelope around a body, both msgpack, long bodies deflated.
+
+A body is encoded once, when its outbox row is written; the envelope is put around it each time it
+is sent. Decoding never trusts: sizes are bounded before and after inflating, garbage becomes
+RejectedError(reason="malformed") and a newer schema RejectedError(reason="unknown_version").
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from sync.errors import RejectedError
+from sync.messages import KINDS, SCHEMA_VERSION, Message, kind_name
+from sync.vocabulary import Episode, Verdict
+
+ENVELOPE_VERSION: Final = 1
+MAX_WIRE_BYTES: Final = 3_900_000
+"""Largest envelope; stays under the broker's limit, beyond which it drops the connection."""
+MAX_BODY_BYTES: Final = 32_000_000
+"""Largest body after inflating."""
+DEFLATE_FROM_BYTES: Final = 512
+_MARGIN_BYTES: Final = 4_096
+
+PLAIN: Final = "msgpack"
+DEFLATED: Final = "msgpack+zlib"
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """What travels: who sent which message, where it stands in the sender's order, and the body.
+
+    Attributes:
+        v: version of the envelope itself.
+        kind: name of the message in `messages.KINDS`.
+        device: sender or addressee; the cloud checks it against the topic.
+        install_id: made with the device's database, so that a wiped device cannot collide.
+        boot_id: the sender's process.
+        stream: "outbox" (seq = row of the outbox) or "live" (seq = counter of the boot).
+        attempt: how often the row was sent, this time included.
+        enc: how the body is encoded.
+    """
+
+    v: int
+    kind: str
+    device: str
+    install_id: str
+    boot_id: str
+    stream: str
+    seq: int
+    sent_at_ms: int
+    enc: str
+    body: bytes
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedBody:
+    """A message's body as bytes, with the name of the encoding."""
+
+    kind: str
+    enc: str
+    data: bytes
+
+
+class _VersionOnly(msgspec.Struct):
+    v: int = 0
+    schema_version: int = 0
+
+
+def encode_body(message: Message) -> EncodedBody:
+    """The body of a message, deflated where it is long.
+
+    Raises: RejectedError: larger than a broker takes (reason "too_large").
+    """
+    kind = kind_name(message)
+    raw = _ENCODER.encode(message)
+    data, enc = (raw, PLAIN) if len(raw) < DEFLATE_FROM_BYTES else (zlib.compress(raw, 3), DEFLATED)
+    if len(data) > MAX_WIRE_BYTES - _MARGIN_BYTES or len(raw) > MAX_BODY_BYTES:
+        raise RejectedError(
+            f"{kind} of {len(raw)} bytes does not fit {MAX_WIRE_BYTES} bytes on the wire: split it",
+            reason="too_large",
+        )
+    return EncodedBody(kind, enc, data)
+
+
+def decode_body(body: EncodedBody) -> Message:
+    """The message in a body.
+
+    Raises: RejectedError: "unknown_kind", "unknown_version", "too_large" or "malformed".
+    """
+    message_type = KINDS.get(body.kind)
+    if message_type is None:
+        raise RejectedError(f"no message is called {body.kind[:64]!r}", reason="unknown_kind")
+    raw = _inflate(body)
+    message = _decode(raw, message_type, known=SCHEMA_VERSION)
+    if not 1 <= message.schema_version <= SCHEMA_VERSION:
+        raise _unknown_version(body.kind, message.schema_version)
+    return message
+
+
+def encode_envelope(envelope: Envelope) -> bytes:
+    """An envelope as it is published."""
+    return _ENCODER.encode(envelope)
+
+
+def decode_envelope(payload: bytes) -> Envelope:
+    """The envelope in a published payload; its body is still encoded.
+
+    Raises: RejectedError: "too_large", "unknown_version" or "malformed".
+    """
+    if len(payload) > MAX_WIRE_BYTES:
+        raise RejectedError(f"payload of {len(payload)} bytes is too large", reason="too_large")
+    envelope = _decode(payload, Envelope, known=ENVELOPE_VERSION)
+    if envelope.v != ENVELOPE_VERSION:
+        raise _unknown_version("envelope", envelope.v)
+    return envelope
+
+
+def decode_message(envelope: Envelope) -> Message:
+    """The message that an envelope carries.
+
+    Raises: RejectedError: see `decode_body`.
+    """
+    return decode_body(EncodedBody(envelope.kind, envelope.enc, envelope.body))
+
+
+def encode_episode(episode: Episode) -> bytes:
+    """An episode for a log table, deflated."""
+    return zlib.compress(_ENCODER.encode(episode), 3)
+
+
+def decode_episode(data: bytes) -> Episode:
+    """The episode in a log row.
+
+    Raises: RejectedError: it cannot be read (reason "malformed" or "too_large").
+    """
+    return _decode(_bounded_inflate(data), Episode, known=0)
+
+
+def encode_verdict(verdict: Verdict) -> bytes:
+    """A verdict for a log table."""
+    return _ENCODER.encode(verdict)
+
+
+def decode_verdict(data: bytes) -> Verdict:
+    """The verdict in a log row.
+
+    Raises: RejectedError: it cannot be read (reason "malformed").
+    """
+    return _decode(data, Verdict, known=0)
+
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_T = TypeVar("_T")
+
+
+class _Decoders(dict[type, msgspec.msgpack.Decoder[Any]]):  # Any: one cache for every type
+    def __missing__(self, wanted: type) -> msgspec.msgpack.Decoder[Any]:
+        return self.setdefault(wanted, msgspec.msgpack.Decoder(wanted))
+
+
+_DECODERS: Final = _Decoders()
+
+
+def _decode(raw: bytes, wanted: type[_T], *, known: int) -> _T:
+    try:
+        value: _T = _DECODERS[wanted].decode(raw)
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
+        version = _claimed_version(raw)
+        if known and version > known:
+            raise _unknown_version(wanted.__name__, version) from error
+        raise _malformed(f"{wanted.__name__} cannot be read ({error})") from error
+    return value
+
+
+def _claimed_version(raw: bytes) -> int:
+    try:
+        claimed: _VersionOnly = _DECODERS[_VersionOnly].decode(raw)
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
+        return 0
+    return max(claimed.v, claimed.schema_version)
+
+
+def _inflate(body: EncodedBody) -> bytes:
+    if body.enc == PLAIN:
+        return body.data
+    if body.enc == DEFLATED:
+        return _bounded_inflate(body.data)
+    raise RejectedError(
+        f"encoding {body.enc[:64]!r} is newer than this code: update it", reason="unknown_version"
+    )
+
+
+def _bounded_inflate(data: bytes) -> bytes:
+    inflater = zlib.decompressobj()
+    try:
+        raw = inflater.decompress(data, MAX_BODY_BYTES)
+    except zlib.error as error:
+        raise _malformed(f"deflated body cannot be read ({error})") from error
+    if inflater.unconsumed_tail:
+        raise RejectedError(f"body inflates to over {MAX_BODY_BYTES} bytes", reason="too_large")
+    if not inflater.eof or inflater.unused_data:
+        raise _malformed("deflated body is cut off or has a tail")
+    return raw
+
+
+def _malformed(text: str) -> RejectedError:
+    return RejectedError(f"{text}: drop it", reason="malformed")
+
+
+def _unknown_version(what: str, version: int) -> RejectedError:
+    return RejectedError(
+        f"{what[:64]} has version {version}, newer than this code: update it",
+        reason="unknown_version",
+    )

@@ -1,0 +1,86 @@
+"""The device's SQLite file as the wire uses it: how it is opened, its tables, who it is.
+
+Several connections meet in the file (trajectory log, session, command line): write-ahead logging
+lets them read beside one writer, and a busy writer is waited for. `create_schema` is idempotent and
+works inside a caller's transaction.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from sync.errors import IntegrityError
+
+SCHEMA_VERSION: Final = 1
+BUSY_TIMEOUT_S: Final = 10.0
+
+
+def open_database(path: Path) -> sqlite3.Connection:
+    """A connection in autocommit mode; transactions are begun explicitly (see `transaction`)."""
+    conn = sqlite3.connect(
+        path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+    )
+    conn.execute("PRAGMA journal_mode = WAL")
+    conn.execute("PRAGMA synchronous = NORMAL")
+    conn.execute("PRAGMA foreign_keys = ON")
+    return conn
+
+
+@contextmanager
+def transaction(conn: sqlite3.Connection) -> Iterator[None]:
+    """One write transaction: committed on a clean end, rolled back on any exception."""
+    conn.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        conn.rollback()
+        raise
+    conn.commit()
+
+
+def create_schema(conn: sqlite3.Connection, *, install_id: str) -> None:
+    """Create the wire's tables where they are missing; `install_id` names a new database.
+
+    Raises: IntegrityError: the file was written by newer code.
+    """
+    version = _version(conn)
+    if version > SCHEMA_VERSION:
+        raise IntegrityError(
+            f"the device's database has wire tables of version {version}, this code knows "
+            f"{SCHEMA_VERSION}: update the program"
+        )
+    for number in range(version + 1, SCHEMA_VERSION + 1):
+        script = files("sync").joinpath(f"schema/wire_{number:04d}.sql").read_text("utf-8")
+        for statement in script.split(";"):
+            if statement.strip():
+                conn.execute(statement)
+        write_meta(conn, "schema_version", str(number))
+    if read_meta(conn, "install_id") is None:
+        write_meta(conn, "install_id", install_id)
+
+
+def read_meta(conn: sqlite3.Connection, key: str) -> str | None:
+    """One fact about this database, or None."""
+    row = conn.execute("SELECT value FROM wire_meta WHERE key = ?", (key,)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def write_meta(conn: sqlite3.Connection, key: str, value: str) -> None:
+    """Set one fact about this database."""
+    conn.execute(
+        "INSERT INTO wire_meta (key, value) VALUES (?, ?) "
+        "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        (key, value),
+    )
+
+
+def _version(conn: sqlite3.Connection) -> int:
+    known = conn.execute(
+        "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'wire_meta'"
+    ).fetchone()
+    return int(read_meta(conn, "schema_version") or 0) if known else 0

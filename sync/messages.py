@@ -1,0 +1,223 @@
+"""The messages that phone and cloud exchange: frozen values, one class per kind.
+
+Change is additive only: a new field has a default, a reader ignores fields it does not know, and a
+message whose `schema_version` is newer than the reader's is rejected with a reason, never dropped
+silently. `sync.codec` turns them into bytes; `sync.topics` says where each travels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from sync.vocabulary import Assignment, AssignmentId, DeviceId, Episode, TemplateInfo, Verdict
+
+SCHEMA_VERSION: Final = 1
+"""What this code writes and the newest that it reads."""
+
+
+class Role(StrEnum):
+    """What kind of device announces itself."""
+
+    PHONE = "phone"
+    FARM = "farm"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Birth:
+    """A device that just connected: who it is and what it can play. Retained.
+
+    Attributes:
+        boot_id: new with each start of the device's process; filled in by the session.
+        epoch: rises by one with each connection of an install; filled in by the session.
+        seats: how many episodes it plays at a time.
+        templates: what it can be assigned.
+        release_id: the release that plays now.
+        channel: the release channel that it follows.
+    """
+
+    device_id: DeviceId
+    role: Role = Role.PHONE
+    seats: int = 1
+    templates: tuple[TemplateInfo, ...] = ()
+    suite_version: str = ""
+    policy_io_version: str = ""
+    base_digest: str = ""
+    release_id: str = ""
+    channel: str = "stable"
+    boot_id: str = ""
+    epoch: int = 0
+    sent_at_ms: int = 0
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offline:
+    """A device that left: published on a clean end, and the broker's will otherwise. Retained."""
+
+    device_id: DeviceId
+    boot_id: str
+    epoch: int
+    clean: bool = False
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeUpload:
+    """An ended episode and what its verifiers said."""
+
+    episode: Episode
+    verdicts: tuple[Verdict, ...] = ()
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened once on a device; `kind` is a past-tense snake_case word."""
+
+    kind: str
+    fields: dict[str, str] = field(default_factory=dict)
+    at_ms: int = 0
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """How a device does right now; None where it cannot know."""
+
+    at_ms: int
+    uptime_s: float = 0.0
+    release_id: str = ""
+    episodes: int = 0
+    env_errors: int = 0
+    outbox_depth: int = 0
+    outbox_parked: int = 0
+    resident_bytes: int | None = None
+    free_disk_bytes: int | None = None
+    battery_percent: int | None = None
+    temperature_c: float | None = None
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRequest:
+    """Asks for `length` bytes of a release file from `offset` on; answered by one FileChunk."""
+
+    request_id: str
+    path: str
+    offset: int
+    length: int
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentsAccepted:
+    """Assignments that are durably in the device's inbox; also said of ones that came again."""
+
+    assignment_ids: tuple[AssignmentId, ...]
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledgement:
+    """What became of outbox rows: committed (delete them) or rejected (park them).
+
+    Attributes:
+        install_id: the outbox that the sequence numbers belong to.
+        rejected: (sequence, reason code) of rows that will never be accepted.
+        credit: how many rows the device may have outstanding from now on.
+        server_epoch: new with each start of the cloud session: what was outstanding is lost.
+        server_at_ms: the cloud's clock.
+    """
+
+    install_id: str
+    sequences: tuple[int, ...] = ()
+    rejected: tuple[tuple[int, str], ...] = ()
+    credit: int = 64
+    server_epoch: str = ""
+    server_at_ms: int = 0
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentBatch:
+    """Episodes to play; an assignment that comes twice is played once."""
+
+    assignments: tuple[Assignment, ...]
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancel:
+    """Assignments that are not to be started any more."""
+
+    assignment_ids: tuple[AssignmentId, ...]
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChunk:
+    """Part of a release file.
+
+    Attributes:
+        total: size of the whole file in bytes.
+        version: changes when the file changes; chunks of two versions never belong together.
+        missing: there is no such file.
+    """
+
+    request_id: str
+    path: str
+    offset: int = 0
+    total: int = 0
+    data: bytes = b""
+    version: str = ""
+    missing: bool = False
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseAnnouncement:
+    """A channel points at a release. A hint to look: only signed files are believed."""
+
+    channel: str
+    release_id: str
+    version: int
+    schema_version: int = SCHEMA_VERSION
+
+
+DurableMessage = EpisodeUpload | Event
+"""What goes through the outbox: delivered at least once, committed exactly once."""
+
+LiveMessage = Health | AssignmentsAccepted | FileRequest
+"""What a device sends when it is connected and forgets otherwise."""
+
+UpMessage = Birth | Offline | DurableMessage | LiveMessage
+DownMessage = Acknowledgement | AssignmentBatch | Cancel | FileChunk
+InboxMessage = AssignmentBatch | Cancel | ReleaseAnnouncement
+"""What a device's session hands to its owner."""
+
+Message = UpMessage | DownMessage | ReleaseAnnouncement
+
+KINDS: Final[dict[str, type[Message]]] = {
+    "birth": Birth,
+    "offline": Offline,
+    "episode_upload": EpisodeUpload,
+    "event": Event,
+    "health": Health,
+    "file_request": FileRequest,
+    "assignments_accepted": AssignmentsAccepted,
+    "acknowledgement": Acknowledgement,
+    "assignment_batch": AssignmentBatch,
+    "cancel": Cancel,
+    "file_chunk": FileChunk,
+    "release_announcement": ReleaseAnnouncement,
+}
+"""Every message by the name that its envelope carries."""
+
+_NAMES: Final = {cls: name for name, cls in KINDS.items()}
+
+
+def kind_name(message: Message) -> str:
+    """The name that `message` travels under."""
+    return _NAMES[type(message)]

@@ -1,0 +1,301 @@
+"""The one table of MQTT topics: who may send what where, with which QoS, retained or not.
+
+    or/1/{fleet}/u/{shard}/{device}/{kind}     up: from a device to the cloud
+    or/1/{fleet}/c/{device}/{kind}             down: from the cloud to one device
+    or/1/{fleet}/g/{channel}/{kind}            broadcast: to every device on a release channel
+
+The broker's permissions, the sessions' subscriptions and docs/protocol.md are made from TABLE. A
+shard is sha256(device) mod 16: ingest workers split by shard and one device's order stays with one
+worker, which no shared subscription promises. Names hold letters, digits, "-" and "_" only, so they
+mean the same on every broker (no dots, no spaces, no wildcards) and depth stays below eight levels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from sync.errors import RejectedError
+
+ROOT: Final = "or"
+VERSION: Final = "1"
+SHARDS: Final = 16
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class Direction(StrEnum):
+    """Which way a topic flows; the value is its level in the topic tree."""
+
+    UP = "u"
+    DOWN = "c"
+    BROADCAST = "g"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicKind:
+    """One row of the table: a kind of topic, how it is sent and which messages travel on it."""
+
+    name: str
+    direction: Direction
+    qos: int
+    retain: bool
+    messages: tuple[str, ...]
+    purpose: str
+
+
+PRESENCE: Final = TopicKind(
+    "presence",
+    Direction.UP,
+    1,
+    retain=True,
+    messages=("birth", "offline"),
+    purpose="who is there and what it can play; `offline` is also the will",
+)
+EPISODE: Final = TopicKind(
+    "episode",
+    Direction.UP,
+    1,
+    retain=False,
+    messages=("episode_upload",),
+    purpose="one ended episode with its verdicts, from the outbox",
+)
+EVENT: Final = TopicKind(
+    "event",
+    Direction.UP,
+    1,
+    retain=False,
+    messages=("event",),
+    purpose="something that happened once (an install, a revert), from the outbox",
+)
+HEALTH: Final = TopicKind(
+    "health",
+    Direction.UP,
+    0,
+    retain=False,
+    messages=("health",),
+    purpose="how the device does right now; a lost one does not matter",
+)
+REQUEST: Final = TopicKind(
+    "request",
+    Direction.UP,
+    0,
+    retain=False,
+    messages=("file_request",),
+    purpose="asks for one chunk of a release file; the device repeats it until it is answered",
+)
+ACCEPTED: Final = TopicKind(
+    "accepted",
+    Direction.UP,
+    1,
+    retain=False,
+    messages=("assignments_accepted",),
+    purpose="assignments that are durably in the device's inbox",
+)
+ACK: Final = TopicKind(
+    "ack",
+    Direction.DOWN,
+    0,
+    retain=False,
+    messages=("acknowledgement",),
+    purpose="outbox rows that the cloud has committed or rejected; a lost one causes a resend",
+)
+ASSIGNMENT: Final = TopicKind(
+    "assignment",
+    Direction.DOWN,
+    1,
+    retain=False,
+    messages=("assignment_batch", "cancel"),
+    purpose="episodes to play, or to play no longer",
+)
+CHUNK: Final = TopicKind(
+    "chunk",
+    Direction.DOWN,
+    0,
+    retain=False,
+    messages=("file_chunk",),
+    purpose="answers a file request",
+)
+RELEASE: Final = TopicKind(
+    "release",
+    Direction.BROADCAST,
+    1,
+    retain=True,
+    messages=("release_announcement",),
+    purpose="which release a channel points at; trust comes from the signed files, not from here",
+)
+
+TABLE: Final = (
+    PRESENCE,
+    EPISODE,
+    EVENT,
+    HEALTH,
+    REQUEST,
+    ACCEPTED,
+    ACK,
+    ASSIGNMENT,
+    CHUNK,
+    RELEASE,
+)
+
+_BY_NAME: Final = {(row.direction, row.name): row for row in TABLE}
+_BY_MESSAGE: Final = {message: row for row in TABLE for message in row.messages}
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A parsed topic; `owner` is the device (up, down) or the channel (broadcast)."""
+
+    fleet: str
+    kind: TopicKind
+    owner: str
+
+    def __str__(self) -> str:
+        """The topic as it is sent."""
+        shard = f"{shard_of(self.owner):02d}/" if self.kind.direction is Direction.UP else ""
+        return f"{_prefix(self.fleet)}/{self.kind.direction}/{shard}{self.owner}/{self.kind.name}"
+
+
+def check_name(value: str, what: str) -> str:
+    """`value` itself, if it can be a level of a topic.
+
+    Raises: ValueError: it is empty, too long or holds anything but letters, digits, "-" and "_".
+    """
+    if _NAME.fullmatch(value) is None:
+        raise ValueError(
+            f"{what} must be 1 to 64 letters, digits, '-' or '_', got {value!r}: rename it"
+        )
+    return value
+
+
+def shard_of(device_id: str) -> int:
+    """Shard of a device, 0..15."""
+    return int.from_bytes(hashlib.sha256(device_id.encode()).digest(), "big") % SHARDS
+
+
+def kind_of(message: str) -> TopicKind:
+    """The row that a message kind travels on.
+
+    Raises: KeyError: no such message.
+    """
+    return _BY_MESSAGE[message]
+
+
+def build(fleet: str, kind: TopicKind, owner: str) -> str:
+    """The topic of `kind` for a device or a channel.
+
+    Raises: ValueError: a name that no topic can hold.
+    """
+    check_name(fleet, "fleet")
+    check_name(owner, "channel" if kind.direction is Direction.BROADCAST else "device id")
+    return str(Topic(fleet, kind, owner))
+
+
+def parse(topic: str) -> Topic:
+    """What a topic says.
+
+    Raises: RejectedError: it is none of ours (reason "unknown_topic").
+    """
+    levels = topic.split("/")
+    if len(levels) < 4 or levels[:2] != [ROOT, VERSION]:
+        raise _unknown(topic)
+    fleet, letter, rest = levels[2], levels[3], levels[4:]
+    if letter == Direction.UP and len(rest) == 3:
+        shard, owner, name = rest
+    elif letter in {Direction.DOWN, Direction.BROADCAST} and len(rest) == 2:
+        shard, (owner, name) = "", rest
+    else:
+        raise _unknown(topic)
+    kind = _BY_NAME.get((Direction(letter), name))
+    if kind is None or not (_NAME.fullmatch(fleet) and _NAME.fullmatch(owner)):
+        raise _unknown(topic)
+    if shard and shard != f"{shard_of(owner):02d}":
+        raise _unknown(topic)
+    return Topic(fleet, kind, owner)
+
+
+def device_filters(fleet: str, device_id: str) -> tuple[str, ...]:
+    """What a device subscribes to: its own downward topics and every channel's releases."""
+    check_name(device_id, "device id")
+    prefix = _prefix(check_name(fleet, "fleet"))
+    return (
+        f"{prefix}/{Direction.DOWN}/{device_id}/+",
+        f"{prefix}/{Direction.BROADCAST}/+/{RELEASE.name}",
+    )
+
+
+def cloud_filters(fleet: str, shards: tuple[int, ...] | None = None) -> tuple[str, ...]:
+    """What an ingest worker subscribes to: every device, or the devices of its shards.
+
+    Single-level wildcards on purpose: a "#" costs two consumers on the default broker.
+    """
+    prefix = f"{_prefix(check_name(fleet, 'fleet'))}/{Direction.UP}"
+    levels = ("+",) if shards is None else tuple(f"{shard:02d}" for shard in shards)
+    return tuple(f"{prefix}/{level}/+/+" for level in levels)
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """What one device may do, as MQTT filters."""
+
+    publish: tuple[str, ...]
+    subscribe: tuple[str, ...]
+
+
+def device_permissions(fleet: str, device_id: str) -> Permissions:
+    """A device publishes below its own upward topic only, and reads its own and the releases."""
+    check_name(device_id, "device id")
+    prefix = _prefix(check_name(fleet, "fleet"))
+    shard = f"{shard_of(device_id):02d}"
+    return Permissions(
+        publish=(f"{prefix}/{Direction.UP}/{shard}/{device_id}/#",),
+        subscribe=(
+            f"{prefix}/{Direction.DOWN}/{device_id}/#",
+            f"{prefix}/{Direction.BROADCAST}/+/{RELEASE.name}",
+        ),
+    )
+
+
+def matches(topic_filter: str, topic: str) -> bool:
+    """Whether an MQTT filter matches a topic ("+" one level, a final "#" the rest)."""
+    wanted, have = topic_filter.split("/"), topic.split("/")
+    for index, level in enumerate(wanted):
+        if level == "#":
+            return True
+        if index >= len(have) or level not in {"+", have[index]}:
+            return False
+    return len(wanted) == len(have)
+
+
+def markdown_table() -> str:
+    """The table as docs/protocol.md shows it."""
+    lines = [
+        "| topic | QoS | retained | messages | purpose |",
+        "|---|---|---|---|---|",
+    ]
+    for row in TABLE:
+        messages = ", ".join(f"`{message}`" for message in row.messages)
+        retained = "yes" if row.retain else "no"
+        lines.append(f"| `{_pattern(row)}` | {row.qos} | {retained} | {messages} | {row.purpose} |")
+    return "\n".join(lines)
+
+
+def _pattern(row: TopicKind) -> str:
+    owner = {
+        Direction.UP: "{shard}/{device}",
+        Direction.DOWN: "{device}",
+        Direction.BROADCAST: "{channel}",
+    }[row.direction]
+    return f"{ROOT}/{VERSION}/{{fleet}}/{row.direction}/{owner}/{row.name}"
+
+
+def _prefix(fleet: str) -> str:
+    return f"{ROOT}/{VERSION}/{fleet}"
+
+
+def _unknown(topic: str) -> RejectedError:
+    return RejectedError(
+        f"topic {topic[:200]!r} is not in the table: drop it", reason="unknown_topic"
+    )
