@@ -1,0 +1,38 @@
+"""Files that are there whole or not at all, whatever dies in between."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+
+def write_durably(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Put `data` at `path` in one step: temporary file, fsync, rename, fsync of the folder.
+
+    Whoever has the old file open or mapped keeps the old bytes. Folders are made where missing.
+
+    Raises: OSError: disk full, no permission; `path` is then as it was.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as stream:
+        temporary = Path(stream.name)
+        try:
+            os.fchmod(stream.fileno(), mode)
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the renames in `folder` survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
