@@ -1,0 +1,84 @@
+"""The command line: which commands there are, and how what they raise becomes an exit code.
+
+A command is a function in a module of its own that loads its parts when it is called, so that
+`--help` stays fast and phone commands never load the training stack. To add one, add its line to
+`COMMANDS`; to open a group, add its line to `GROUPS`.
+
+Exit codes: 0 success, 1 failure, 2 misuse, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+import typer
+
+from outrider import doctor
+from outrider.errors import MisuseError
+from outrider.output import print_error
+from sync.errors import ProjectError
+
+INTERRUPTED = 130
+
+COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (("doctor", doctor.doctor),)
+"""Words after `outrider`, and what they call; the function's docstring is its help."""
+
+GROUPS = {
+    "clones": "Clones of apps, and their tasks.",
+    "episodes": "Episodes in a phone's log.",
+    "phone": "One phone: physical, emulated or mock.",
+    "release": "Adapter updates: signed, delivered, taken back.",
+}
+
+
+def build_app() -> typer.Typer:
+    """The whole command line, made of `COMMANDS` and of the groups that they need."""
+    app = typer.Typer(
+        name="outrider",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.callback()(_about)
+    groups: dict[str, typer.Typer] = {}
+    for words, command in COMMANDS:
+        group, _, name = words.rpartition(" ")
+        if group and group not in groups:
+            groups[group] = typer.Typer(rich_markup_mode=None)
+            app.add_typer(groups[group], name=group, help=GROUPS[group])
+        (groups[group] if group else app).command(name)(command)
+    return app
+
+
+def _about() -> None:
+    """A fleet of phones that use apps, and learn from it."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; returns its exit code, with every error as one line on stderr."""
+    try:
+        result = build_app()(list(arguments), standalone_mode=False, prog_name="outrider")
+    except MisuseError as error:
+        print_error(str(error))
+        return 2
+    except ProjectError as error:
+        print_error(str(error))
+        return 1
+    except typer.Exit as error:
+        return error.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _reader_left()
+    except typer.TyperException as error:
+        print_error(f"{error.format_message()} (outrider --help lists the commands)")
+        return error.exit_code
+    return result if isinstance(result, int) else 0
+
+
+def _reader_left() -> int:
+    """Nobody reads stdout any more: point it at nothing, so that the exit does not trip over it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

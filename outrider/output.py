@@ -1,0 +1,132 @@
+"""What commands print: JSON lines for programs, tables and lines for people.
+
+The contract of `--json`: one JSON object a line on stdout and nothing else there, each with the key
+"event", the last one {"event": "summary", ...}. Errors are one line on stderr in both forms.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, is_dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class Output:
+    """Where a command writes: lines of JSON, or text for a person.
+
+    Every method writes at once and flushes, so that a reader of a pipe sees events as they happen.
+
+    Args:
+        json_lines: whether stdout is for a program.
+        stdout, stderr: the streams; the process's own by default.
+    """
+
+    def __init__(
+        self, *, json_lines: bool, stdout: TextIO | None = None, stderr: TextIO | None = None
+    ) -> None:
+        self.json_lines = json_lines
+        self._stdout = sys.stdout if stdout is None else stdout
+        self._stderr = sys.stderr if stderr is None else stderr
+        self._made_console: Console | None = None
+
+    @property
+    def console(self) -> Console:
+        """A rich console on stdout for people, on stderr where stdout belongs to a program."""
+        if self._made_console is None:
+            from rich.console import Console
+
+            stream = self._stderr if self.json_lines else self._stdout
+            self._made_console = Console(file=stream, highlight=False, soft_wrap=True)
+        return self._made_console
+
+    def event(self, name: str, /, **fields: object) -> None:
+        """Something happened: {"event": name, ...}, or one readable line."""
+        if self.json_lines:
+            self._write({"event": name, **fields})
+        else:
+            shown = "  ".join(f"{key} {_shown(value)}" for key, value in fields.items())
+            self.console.print(f"{name.replace('_', ' ')}  {shown}".rstrip(), markup=False)
+
+    def line(self, fields: Mapping[str, object]) -> None:
+        """One JSON object exactly as it is; nothing for people."""
+        if self.json_lines:
+            self._write(fields)
+
+    def rows(self, name: str, rows: Iterable[Mapping[str, object]], *, title: str = "") -> int:
+        """Like things, one a line or as a table; returns how many there were."""
+        if self.json_lines:
+            count = 0
+            for row in rows:
+                self._write({"event": name, **row})
+                count += 1
+            return count
+        return self._table(list(rows), title or name)
+
+    def note(self, text: str) -> None:
+        """A line that only a person needs."""
+        if not self.json_lines:
+            self.console.print(text, markup=False)
+
+    def summary(self, **fields: object) -> None:
+        """The last line: what came of the whole command."""
+        self.event("summary", **fields)
+
+    def _write(self, fields: Mapping[str, object]) -> None:
+        text = json.dumps(fields, default=_plain, ensure_ascii=False, allow_nan=False)
+        self._stdout.write(text + "\n")
+        self._stdout.flush()
+
+    def _table(self, rows: list[Mapping[str, object]], title: str) -> int:
+        from rich.table import Table
+        from rich.text import Text
+
+        if not rows:
+            self.note(f"{title}: none")
+            return 0
+        table = Table(title=title, title_justify="left")
+        for column in rows[0]:
+            table.add_column(column.replace("_", " "))
+        for row in rows:
+            table.add_row(*(Text(_shown(value)) for value in row.values()))
+        self.console.print(table)
+        return len(rows)
+
+
+def print_error(text: str, *, stderr: TextIO | None = None) -> None:
+    """One line on stderr, whatever line breaks the text holds."""
+    stream = sys.stderr if stderr is None else stderr
+    stream.write(f"error: {' '.join(text.split())}\n")
+    stream.flush()
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form: turn it into plain values first")
+
+
+def _shown(value: object) -> str:
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.3g}"
+        case str():
+            return value
+        case list() | tuple():
+            return ", ".join(_shown(item) for item in value)
+        case _:
+            return str(value)
