@@ -1,0 +1,52 @@
+"""The errors of the cloud service and the learner.
+
+ProjectError
+├── LearnerError                     base of this package's own errors
+│   ├── StoreUnavailableError        TransientError: the database is locked or away; retry
+│   ├── UnknownRowError              RejectedError: no such phone, episode or release
+│   ├── AdapterRejectedError         RejectedError: a delivered adapter cannot be published
+│   ├── PortInUseError               RejectedError: the API's address is taken
+│   └── StoreMismatchError           IntegrityError: the database is of another version
+└── (a message that ingest refuses is a `RejectedError` of `sync`, with its reason code)
+"""
+
+from __future__ import annotations
+
+from sync.errors import IntegrityError, ProjectError, RejectedError, TransientError
+
+
+class LearnerError(ProjectError):
+    """Base of the errors that only this package raises."""
+
+
+class StoreUnavailableError(LearnerError, TransientError):
+    """The database is locked or cannot be reached; the same call may succeed later."""
+
+
+class UnknownRowError(LearnerError, RejectedError):
+    """Nothing is stored under that id."""
+
+    def __init__(self, what: str, row_id: str) -> None:
+        super().__init__(f"no {what} {row_id!r}; list them first", reason="unknown")
+        self.what = what
+        self.row_id = row_id
+
+
+class AdapterRejectedError(LearnerError, RejectedError):
+    """A delivered adapter cannot be published; `reason` says why."""
+
+
+class PortInUseError(LearnerError, RejectedError):
+    """The API's address is taken by somebody else."""
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(
+            f"{host}:{port} is in use; choose another with --port (0 takes a free one)",
+            reason="port_in_use",
+        )
+        self.host = host
+        self.port = port
+
+
+class StoreMismatchError(LearnerError, IntegrityError):
+    """The database was written by another version of the service."""

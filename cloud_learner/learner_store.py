@@ -1,0 +1,296 @@
+"""What the learner process reads from and writes to the cloud database.
+
+The learner meets the service only here and in files under DIR/cloud: it reads episodes in the order
+of their rows, reports how far it has come, and delivers adapters; the service publishes them, gates
+them and says in which phase the campaign is. docs/cloud.md describes the exchange.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
+
+from sqlalchemy import func, insert, select
+
+from cloud_learner.errors import AdapterRejectedError
+from cloud_learner.store import Database, insert_new, one, training_env_steps, upsert
+from cloud_learner.tables import (
+    ADAPTERS,
+    CAMPAIGN,
+    EPISODES,
+    LEARNER_METRICS,
+    LEARNER_STATE,
+    PHONES,
+    RELEASES,
+)
+from sync.clock import Clock
+from sync.codec import decode_episode
+from sync.durable_file import write_durably
+from sync.vocabulary import EndReason, Episode, Purpose
+
+_NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
+
+
+class AdapterKind(StrEnum):
+    """What an adapter came out of."""
+
+    WARM_UP = "warm_up"
+    UPDATE = "update"
+
+
+class AdapterState(StrEnum):
+    """What became of a delivered adapter."""
+
+    DELIVERED = "delivered"
+    PUBLISHED = "published"
+    SUPERSEDED = "superseded"
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerEpisode:
+    """One stored episode as the learner reads it.
+
+    Attributes:
+        row: its place in the store; go on reading after it.
+        success: None where no verifier could decide; never a success.
+    """
+
+    row: int
+    episode: Episode
+    app: str
+    success: bool | None
+    progress: float
+
+    @property
+    def is_env_error(self) -> bool:
+        """True where the environment broke: never a reward."""
+        return self.episode.end_reason is EndReason.ENV_ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignView:
+    """What the learner may know of the campaign.
+
+    Attributes:
+        phase: a `cloud_learner.campaign.Phase` value; "" before the service has started one.
+        env_steps_target, env_steps: training steps wanted, and stored so far.
+        promoted_release, warm_up_release: release ids; "" where there is none yet.
+    """
+
+    phase: str
+    app: str
+    old_apps: tuple[str, ...]
+    seed: int
+    env_steps_target: int
+    env_steps: int
+    promoted_release: str
+    warm_up_release: str
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterRow:
+    """A delivered adapter and the release that it became ("" where it did not)."""
+
+    name: str
+    kind: AdapterKind
+    state: AdapterState
+    digest: str
+    round: int
+    parent: str
+    watermark: int
+    release_id: str
+    release_state: str
+
+
+class LearnerStore:
+    """The learner's view of the cloud database and of DIR/cloud/adapters.
+
+    Args:
+        database: opened with `migrate=False`; the service brings the tables up to date.
+        adapters_dir: where adapter files lie, `NAME.bin`.
+    """
+
+    def __init__(self, database: Database, *, adapters_dir: Path, clock: Clock) -> None:
+        self._database = database
+        self._adapters_dir = adapters_dir
+        self._clock = clock
+
+    def campaign(self) -> CampaignView:
+        """Where the campaign stands now."""
+        with self._database.read() as connection:
+            row = connection.execute(select(CAMPAIGN.c.settings, CAMPAIGN.c.state)).first()
+            env_steps = training_env_steps(connection)
+        if row is None:
+            return CampaignView("", "", (), 0, 0, env_steps, "", "")
+        settings, state = row
+        return CampaignView(
+            phase=state["phase"],
+            app=settings["app"],
+            old_apps=tuple(settings["old_apps"]),
+            seed=settings["seed"],
+            env_steps_target=settings["env_steps"],
+            env_steps=env_steps,
+            promoted_release=state["promoted"],
+            warm_up_release=state["warm_up_release"],
+        )
+
+    def episodes_after(
+        self,
+        row: int,
+        *,
+        purposes: Sequence[Purpose] = (Purpose.TRAIN, Purpose.DEMONSTRATE),
+        limit: int = 64,
+    ) -> list[LearnerEpisode]:
+        """At most `limit` episodes with a higher row, in row order, without duplicates."""
+        statement = (
+            select(
+                EPISODES.c.row,
+                EPISODES.c.body,
+                EPISODES.c.app,
+                EPISODES.c.success,
+                EPISODES.c.progress,
+            )
+            .where(
+                EPISODES.c.row > row,
+                EPISODES.c.purpose.in_([purpose.value for purpose in purposes]),
+                EPISODES.c.duplicate.is_(False),
+            )
+            .order_by(EPISODES.c.row)
+            .limit(limit)
+        )
+        with self._database.read() as connection:
+            rows = connection.execute(statement).all()
+        return [
+            LearnerEpisode(number, decode_episode(body), app, success, progress)
+            for number, body, app, success, progress in rows
+        ]
+
+    def template_apps(self) -> dict[str, str]:
+        """App of every template that some phone announced."""
+        with self._database.read() as connection:
+            announced = connection.execute(select(PHONES.c.templates)).scalars().all()
+        return {entry["name"]: entry["app"] for entries in announced for entry in entries}
+
+    def report(
+        self,
+        *,
+        round_index: int,
+        consumed_row: int,
+        cpu_s: float,
+        metrics: Mapping[str, float],
+        settled: bool = False,
+    ) -> None:
+        """Say how far the learner has come; one transaction. Call it after every round.
+
+        Args:
+            consumed_row: highest episode row that was read into the replay; the service issues
+                training episodes only as fast as this rises.
+            cpu_s: CPU seconds of the learner since the campaign began (kept over restarts).
+            settled: True once, in phase "settle", when nothing more will be delivered.
+        """
+        now_ms = self._clock.wall_ms()
+        values = {
+            "round": round_index,
+            "consumed_row": consumed_row,
+            "cpu_s": cpu_s,
+            "settled": settled,
+        }
+        with self._database.write() as connection:
+            for key, value in values.items():
+                upsert(
+                    connection, LEARNER_STATE, {"key": key, "value": value, "updated_at_ms": now_ms}
+                )
+            if metrics:
+                connection.execute(
+                    insert(LEARNER_METRICS).values(
+                        round=round_index, at_ms=now_ms, metrics=dict(metrics)
+                    )
+                )
+
+    def deliver_adapter(
+        self,
+        data: bytes,
+        *,
+        name: str,
+        kind: AdapterKind,
+        round_index: int,
+        watermark: int,
+        parent: str = "",
+    ) -> None:
+        """Hand one adapter over for publishing. Idempotent: a name that exists is left alone.
+
+        The file is written, fsynced and renamed before its row is committed, so a row always has
+        its file.
+
+        Args:
+            data: the adapter file as `sync.adapter_file.pack` made it.
+            name: unique, lower-case letters, digits, "-", "_", "."; becomes `NAME.bin`.
+            watermark: highest episode row that was trained on.
+            parent: name of the adapter that training started from; "" for the bare base.
+
+        Raises:
+            AdapterRejectedError: the name cannot be a file's name.
+        """
+        if not name or name.startswith(".") or not set(name) <= _NAME_LETTERS:
+            raise AdapterRejectedError(
+                f"adapter name {name!r}: use lower-case letters, digits, '-', '_' and '.'",
+                reason="malformed",
+            )
+        write_durably(self.adapter_path(name), data)
+        with self._database.write() as connection:
+            ordinal = int(one(connection, select(func.max(ADAPTERS.c.ordinal))) or 0) + 1
+            insert_new(
+                connection,
+                ADAPTERS,
+                {
+                    "name": name,
+                    "ordinal": ordinal,
+                    "kind": kind.value,
+                    "state": AdapterState.DELIVERED.value,
+                    "digest": sha256(data).hexdigest(),
+                    "size_bytes": len(data),
+                    "round": round_index,
+                    "parent": parent,
+                    "watermark": watermark,
+                    "delivered_at_ms": self._clock.wall_ms(),
+                },
+            )
+
+    def adapters(self) -> list[AdapterRow]:
+        """Every delivered adapter in order of delivery, with the newest release made of it."""
+        joined = ADAPTERS.outerjoin(RELEASES, RELEASES.c.adapter == ADAPTERS.c.name)
+        statement = (
+            select(ADAPTERS, RELEASES.c.id, RELEASES.c.state.label("release_state"))
+            .select_from(joined)
+            .order_by(ADAPTERS.c.ordinal, RELEASES.c.version)
+        )
+        with self._database.read() as connection:
+            rows = connection.execute(statement).mappings().all()
+        newest = {row["name"]: row for row in rows}
+        return [
+            AdapterRow(
+                name=row["name"],
+                kind=AdapterKind(row["kind"]),
+                state=AdapterState(row["state"]),
+                digest=row["digest"],
+                round=row["round"],
+                parent=row["parent"],
+                watermark=row["watermark"],
+                release_id=row["id"] or "",
+                release_state=row["release_state"] or "",
+            )
+            for row in newest.values()
+        ]
+
+    def release_adapters(self) -> dict[str, str]:
+        """Name of the adapter behind every release id: whose W acted in a step."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(RELEASES.c.id, RELEASES.c.adapter)).all()
+        return {str(release_id): str(adapter) for release_id, adapter in rows}
+
+    def adapter_path(self, name: str) -> Path:
+        """Where the adapter file of that name lies."""
+        return self._adapters_dir / f"{name}.bin"

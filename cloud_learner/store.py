@@ -1,0 +1,185 @@
+"""The cloud database: opening it, its transactions, and what ingest writes.
+
+Everything that must survive a kill goes through here, each change in one transaction. Two processes
+use the database at once (service and learner); under SQLite a writer takes the write lock when its
+transaction begins, so that none fails half way, and readers never wait (WAL).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Engine, Table, create_engine, event, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+from cloud_learner.errors import StoreMismatchError, StoreUnavailableError
+from cloud_learner.tables import COUNTERS, EPISODES
+from sync.vocabulary import EndReason, Purpose
+
+Row = Mapping[str, Any]  # column name to value: what a database driver returns has no static type
+BUSY_TIMEOUT_MS = 20_000
+_WRITE = "outrider_write"
+
+
+def sqlite_url(path: Path) -> str:
+    """The URL of a database file; `path` may be relative."""
+    return f"sqlite:///{path}"
+
+
+class Database:
+    """One connection pool on the cloud database; safe to share between threads.
+
+    Args:
+        url: SQLAlchemy URL, `sqlite:///FILE` or `postgresql+DRIVER://…`.
+        migrate: bring the tables to this version first (one process of a deployment does it).
+
+    Raises:
+        StoreMismatchError: the database was written by a newer version.
+        StoreUnavailableError: it cannot be reached.
+    """
+
+    def __init__(self, url: str, *, migrate: bool = True) -> None:
+        self.engine = _open(url)
+        if migrate:
+            _migrate(self.engine)
+
+    @property
+    def dialect(self) -> str:
+        """Either "sqlite" or "postgresql"."""
+        return self.engine.dialect.name
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A consistent view; nothing may be written through it."""
+        with _translated(), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that holds the write lock: commits at the end, rolls back on any error."""
+        with _translated(), self.engine.connect() as connection:
+            writing = connection.execution_options(**{_WRITE: True})
+            with writing.begin():
+                yield writing
+
+    def close(self) -> None:
+        """Close the pool. Idempotent."""
+        self.engine.dispose()
+
+
+def insert_new(connection: Connection, table: Table, row: Row) -> bool:
+    """Insert `row` unless a unique column is taken; True where it is new."""
+    make = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    statement = make(table).values(**row).on_conflict_do_nothing()
+    return connection.execute(statement).rowcount == 1
+
+
+def upsert(connection: Connection, table: Table, row: Row, *, keep: Sequence[str] = ()) -> None:
+    """Insert `row`, or replace all but its key and the columns in `keep`."""
+    make = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    statement = make(table).values(**row)
+    keys = [column.name for column in table.primary_key.columns]
+    change = {
+        name: statement.excluded[name] for name in row if name not in keys and name not in keep
+    }
+    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=change))
+
+
+def count(connection: Connection, name: str, by: int = 1) -> None:
+    """Add `by` to the counter `name`."""
+    make = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    statement = make(COUNTERS).values(name=name, value=by)
+    connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=["name"], set_={"value": COUNTERS.c.value + by}
+        )
+    )
+
+
+def counters(connection: Connection) -> dict[str, int]:
+    """All counters by name."""
+    rows = connection.execute(select(COUNTERS.c.name, COUNTERS.c.value))
+    return {name: int(value) for name, value in rows}
+
+
+def one(connection: Connection, statement: Any) -> Any:  # scalar of any column
+    """The single value of a query, or None where it has no row."""
+    return connection.execute(statement).scalar()
+
+
+def row_count(connection: Connection, table: Table, *conditions: Any) -> int:  # SQL expressions
+    """How many rows meet all conditions."""
+    statement = select(func.count()).select_from(table)
+    return int(one(connection, statement.where(*conditions)) or 0)
+
+
+def training_env_steps(connection: Connection) -> int:
+    """Steps of all training episodes that count: no duplicates, no env_errors."""
+    statement = select(func.sum(EPISODES.c.n_steps)).where(
+        EPISODES.c.purpose == Purpose.TRAIN.value,
+        EPISODES.c.duplicate.is_(False),
+        EPISODES.c.end_reason != EndReason.ENV_ERROR.value,
+    )
+    return int(one(connection, statement) or 0)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except OperationalError as error:
+        raise StoreUnavailableError(
+            f"the cloud database cannot be used now ({error.orig}); retry, or check --database"
+        ) from error
+
+
+def _open(url: str) -> Engine:
+    engine = create_engine(url)
+    if engine.dialect.name == "sqlite":
+        database = engine.url.database
+        if database:
+            Path(database).parent.mkdir(parents=True, exist_ok=True)
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None  # we begin ourselves: see _begin_sqlite
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = NORMAL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(_WRITE, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _migrate(engine: Engine) -> None:
+    with as_file(files("cloud_learner") / "migrations") as scripts, _translated():
+        config = Config()
+        config.set_main_option("script_location", str(scripts))
+        with engine.connect() as connection:
+            writing = connection.execution_options(**{_WRITE: True})
+            config.attributes["connection"] = writing
+            try:
+                command.upgrade(config, "head")
+            except DBAPIError:
+                raise
+            except Exception as error:  # alembic has no common error
+                raise StoreMismatchError(
+                    f"the cloud database cannot be upgraded ({error}); "
+                    "use the version that wrote it"
+                ) from error

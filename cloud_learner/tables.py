@@ -1,0 +1,240 @@
+"""The tables of the cloud database (SQLite by default, PostgreSQL by URL).
+
+Ingest writes phones, episodes, verdicts, device events, dead letters and counters; the director
+writes assignments, releases and the campaign; the learner writes its adapters, state and metrics.
+Times are milliseconds since the Unix epoch. `cloud_learner.migrations` creates and changes the
+tables; a test compares the two.
+
+Invariants: `episodes.row` rises in the order of commits (one ingest writes), so a reader may go on
+from the highest row that it has seen; (device_id, install_id, seq) and the episode's id are unique,
+so a message that comes twice is stored once.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+METADATA = MetaData(
+    naming_convention={
+        "ix": "ix_%(column_0_label)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+_ROW = BigInteger().with_variant(Integer, "sqlite")
+
+PHONES = Table(
+    "phones",
+    METADATA,
+    Column("device_id", String(64), primary_key=True),
+    Column("role", String(16), nullable=False),
+    Column("seats", Integer, nullable=False),
+    Column("boot_id", String(64), nullable=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("online", Boolean, nullable=False),
+    Column("suite_version", String(80), nullable=False),
+    Column("policy_io_version", String(80), nullable=False),
+    Column("base_digest", String(64), nullable=False),
+    Column("channel", String(32), nullable=False),
+    Column("release_id", String(64), nullable=False),
+    Column("templates", JSON, nullable=False),
+    Column("health", JSON, nullable=False),
+    Column("first_seen_ms", BigInteger, nullable=False),
+    Column("last_seen_ms", BigInteger, nullable=False),
+)
+
+INSTALLATIONS = Table(
+    "installations",
+    METADATA,
+    Column("device_id", String(64), primary_key=True),
+    Column("release_id", String(64), primary_key=True),
+    Column("digest", String(64), nullable=False),
+    Column("installed_at_ms", BigInteger, nullable=False),
+)
+
+EPISODES = Table(
+    "episodes",
+    METADATA,
+    Column("row", _ROW, primary_key=True, autoincrement=True),
+    Column("id", String(64), nullable=False, unique=True),
+    Column("device_id", String(64), nullable=False),
+    Column("install_id", String(64), nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("assignment_id", String(96), nullable=False),
+    Column("batch", String(96), nullable=False),
+    Column("purpose", String(16), nullable=False),
+    Column("actor", String(64), nullable=False),
+    Column("template", String(96), nullable=False),
+    Column("app", String(64), nullable=False),
+    Column("suite", String(64), nullable=False),
+    Column("suite_version", String(80), nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("split", String(16), nullable=False),
+    Column("look", BigInteger, nullable=False),
+    Column("temperature", Float, nullable=False),
+    Column("release_id", String(64), nullable=False),
+    Column("seat", Integer, nullable=False),
+    Column("end_reason", String(16), nullable=False),
+    Column("n_steps", Integer, nullable=False),
+    Column("success", Boolean, nullable=True),
+    Column("score", Float, nullable=True),
+    Column("progress", Float, nullable=False),
+    Column("goal_reached", Boolean, nullable=False),
+    Column("false_finish", Boolean, nullable=False),
+    Column("duplicate", Boolean, nullable=False),
+    Column("started_at_ms", BigInteger, nullable=False),
+    Column("ended_at_ms", BigInteger, nullable=False),
+    Column("received_at_ms", BigInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    UniqueConstraint("device_id", "install_id", "seq"),
+    Index("ix_episodes_assignment_id", "assignment_id"),
+    Index("ix_episodes_batch", "batch"),
+    Index("ix_episodes_purpose", "purpose", "row"),
+)
+
+VERDICTS = Table(
+    "verdicts",
+    METADATA,
+    Column("episode_id", ForeignKey("episodes.id"), primary_key=True),
+    Column("verifier", String(96), primary_key=True),
+    Column("verifier_version", String(80), primary_key=True),
+    Column("source", String(16), primary_key=True),
+    Column("score", Float, nullable=True),
+    Column("progress", Float, nullable=False),
+    Column("goal_reached", Boolean, nullable=False),
+    Column("checks", JSON, nullable=False),
+    Column("side_effects", JSON, nullable=False),
+)
+
+DEVICE_EVENTS = Table(
+    "device_events",
+    METADATA,
+    Column("row", _ROW, primary_key=True, autoincrement=True),
+    Column("device_id", String(64), nullable=False),
+    Column("install_id", String(64), nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("kind", String(64), nullable=False),
+    Column("fields", JSON, nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("received_at_ms", BigInteger, nullable=False),
+    UniqueConstraint("device_id", "install_id", "seq"),
+)
+
+DEAD_LETTERS = Table(
+    "dead_letters",
+    METADATA,
+    Column("row", _ROW, primary_key=True, autoincrement=True),
+    Column("device_id", String(64), nullable=False),
+    Column("reason", String(64), nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("received_at_ms", BigInteger, nullable=False),
+)
+
+COUNTERS = Table(
+    "counters",
+    METADATA,
+    Column("name", String(64), primary_key=True),
+    Column("value", BigInteger, nullable=False),
+)
+
+ASSIGNMENTS = Table(
+    "assignments",
+    METADATA,
+    Column("id", String(96), primary_key=True),
+    Column("batch", String(96), nullable=False),
+    Column("ordinal", Integer, nullable=False),
+    Column("priority", Integer, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("reserved_for", String(64), nullable=False),
+    Column("device_id", String(64), nullable=False),
+    Column("sent_at_ms", BigInteger, nullable=False),
+    Column("times_sent", Integer, nullable=False),
+    Column("template", String(96), nullable=False),
+    Column("app", String(64), nullable=False),
+    Column("purpose", String(16), nullable=False),
+    Column("release_id", String(64), nullable=False),
+    Column("episode_id", String(64), nullable=False),
+    Column("body", JSON, nullable=False),
+    Index("ix_assignments_state", "state", "priority", "ordinal"),
+    Index("ix_assignments_batch", "batch", "state"),
+)
+
+ADAPTERS = Table(
+    "adapters",
+    METADATA,
+    Column("name", String(96), primary_key=True),
+    Column("ordinal", Integer, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("parent", String(96), nullable=False),
+    Column("watermark", BigInteger, nullable=False),
+    Column("delivered_at_ms", BigInteger, nullable=False),
+)
+
+RELEASES = Table(
+    "releases",
+    METADATA,
+    Column("id", String(64), primary_key=True),
+    Column("version", Integer, nullable=False, unique=True),
+    Column("state", String(16), nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("adapter", ForeignKey("adapters.name"), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("parent", String(64), nullable=False),
+    Column("watermark", BigInteger, nullable=False),
+    Column("env_steps", BigInteger, nullable=False),
+    Column("created_at_ms", BigInteger, nullable=False),
+    Column("decided_at_ms", BigInteger, nullable=False),
+    Column("validation_n", Integer, nullable=False),
+    Column("validation_successes", Integer, nullable=False),
+    Column("validation_env_errors", Integer, nullable=False),
+    Column("notes", Text, nullable=False),
+)
+
+CAMPAIGN = Table(
+    "campaign",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("settings", JSON, nullable=False),
+    Column("state", JSON, nullable=False),
+    Column("phase", String(32), nullable=False),
+    Column("started_at_ms", BigInteger, nullable=False),
+    Column("updated_at_ms", BigInteger, nullable=False),
+)
+
+LEARNER_STATE = Table(
+    "learner_state",
+    METADATA,
+    Column("key", String(64), primary_key=True),
+    Column("value", JSON, nullable=False),
+    Column("updated_at_ms", BigInteger, nullable=False),
+)
+
+LEARNER_METRICS = Table(
+    "learner_metrics",
+    METADATA,
+    Column("row", _ROW, primary_key=True, autoincrement=True),
+    Column("round", Integer, nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("metrics", JSON, nullable=False),
+)
