@@ -1,0 +1,329 @@
+"""The phone's side of trust: nothing is installed that does not lead back to the enrolled root.
+
+Files from the network or out of a bundle → python-tuf's client workflow (root → timestamp →
+snapshot → targets → file: signatures, versions, expiry, lengths, hashes) → a `Release` and the
+bytes of its adapter. This module adds where the files come from, and turns each failure into one
+reason code.
+
+    trust/root.json       what the phone was enrolled with; never replaced by anything received
+    trust/metadata/       newest metadata that verified: the memory that stops replays
+
+Expiry is judged by the machine's clock. It stops new installs; what runs goes on running.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tuf.api import exceptions
+from tuf.api.metadata import Metadata, Root
+from tuf.ngclient import Updater, UpdaterConfig
+from tuf.ngclient.fetcher import FetcherInterface
+
+from sync.adapter_file import MAX_FILE_BYTES, adapter_digest
+from sync.durable_file import write_durably
+from sync.errors import IntegrityError, RejectedError, TransientError
+from sync.releases import (
+    ADAPTER_ENTRY,
+    MAX_DESCRIPTION_BYTES,
+    METADATA_PREFIX,
+    RELEASE_ENTRY,
+    Bundle,
+    Reason,
+    pointer_from_json,
+    release_from_json,
+)
+from sync.repository import Lifetimes, Repository
+from sync.vocabulary import Release
+
+__all__ = ["Fetch", "Lifetimes", "Repository", "TrustedClient", "enrol_root", "no_network"]
+
+Fetch = Callable[[str], Iterable[bytes]]
+"""The chunks of a served file by its path.
+
+It raises `FileNotFoundError` where the server has no such file, and `TransientError` or `OSError`
+where it cannot be reached; it has its own deadline. It may yield without end: reading stops at the
+length that is allowed.
+"""
+
+_TARGETS_PREFIX = "targets/"
+_CONFIG = UpdaterConfig(
+    max_root_rotations=64,
+    root_max_length=64 * 1024,
+    timestamp_max_length=16 * 1024,
+    snapshot_max_length=64 * 1024,
+    targets_max_length=4 * 1024 * 1024,
+)
+
+
+def no_network(path: str) -> Iterable[bytes]:
+    """A `Fetch` for phones that only take bundles."""
+    raise TransientError(f"there is no network here to fetch {path} from")
+
+
+def enrol_root(trust_dir: Path, root: bytes) -> None:
+    """Lay the root that this phone will trust. Idempotent for the same bytes.
+
+    Raises:
+        RejectedError: "malformed" where `root` is no root metadata that signs itself.
+        IntegrityError: the phone trusts another root already.
+    """
+    path = trust_dir / "root.json"
+    if path.exists():
+        if path.read_bytes() != root:
+            raise IntegrityError(f"{path} is another root; remove the phone's folder to start over")
+        return
+    try:
+        metadata = Metadata[Root].from_bytes(root)
+        metadata.signed.verify_delegate(Root.type, metadata.signed_bytes, metadata.signatures)
+    except (exceptions.RepositoryError, AttributeError, ValueError) as error:
+        raise RejectedError(f"trust: this is no root: {error}", reason=Reason.MALFORMED) from error
+    write_durably(path, root)
+
+
+class TrustedClient:
+    """Releases that verified, from the network (`fetch`) or from a bundle.
+
+    Args:
+        directory: the phone's trust folder; holds root.json unless `root` is given.
+        fetch: where served files come from.
+        root: the root to enrol with, where that was not done yet (`enrol_root`).
+
+    Raises:
+        RejectedError: (every method) with a `Reason`, where what came must not be used.
+        TransientError: (every method) the network or the disk failed; try again later.
+    """
+
+    def __init__(
+        self, directory: Path, fetch: Fetch = no_network, root: bytes | None = None
+    ) -> None:
+        if root is not None:
+            enrol_root(directory, root)
+        self._metadata_dir = directory / "metadata"
+        self._directory = directory
+        try:
+            self._root = (directory / "root.json").read_bytes()
+        except OSError as error:
+            raise IntegrityError(
+                f"{directory} holds no root.json; run outrider phone enrol first"
+            ) from error
+        self._fetch = fetch
+        self._session: _Session | None = None
+
+    def refresh(self) -> None:
+        """Bring the trusted metadata up to date; `release` and `adapter` answer from it."""
+        session = _Session(self._metadata_dir, self._root, _Fetcher(self._fetch))
+        session.refresh()
+        self._session = session
+
+    def channel(self, name: str) -> Release | None:
+        """What channel `name` points to now, after a refresh; None while it points nowhere."""
+        self.refresh()
+        session = self._current()
+        data = session.target(f"channels/{name}.json", MAX_DESCRIPTION_BYTES)
+        if data is None:
+            return None
+        pointer = pointer_from_json(data)
+        release = session.release(pointer.release_id)
+        if pointer.channel != name or release.version != pointer.version:
+            raise _rejected(f"the pointer of {name} contradicts itself", Reason.TAMPERED)
+        return release
+
+    def release(self, release_id: str) -> Release:
+        """The description of any published release, after a refresh where it is not known yet."""
+        try:
+            return self._current().release(release_id)
+        except RejectedError as error:
+            if error.reason != Reason.UNKNOWN_RELEASE:
+                raise
+        self.refresh()
+        return self._current().release(release_id)
+
+    def adapter(self, release: Release) -> bytes:
+        """The adapter file of `release`, verified."""
+        return self._current().adapter(release)
+
+    def verify_bundle(self, bundle: Bundle) -> Release:
+        """The release in `bundle`, whose description and adapter verified against the root.
+
+        Judges the bundle by itself: signatures, expiry and content, under the newest root that
+        this phone knows. Whether the release may follow the installed one is the caller's rule
+        (`releases.require_newer`), because the metadata in a bundle is as old as the bundle.
+        """
+        fetcher = _Fetcher(_bundle_source(bundle), bundle.metadata)
+        with TemporaryDirectory(dir=self._directory, prefix=".check-") as scratch:
+            known_roots = self._metadata_dir / "root_history"
+            if known_roots.is_dir():
+                shutil.copytree(known_roots, Path(scratch) / "root_history")
+            session = _Session(Path(scratch), self._root, fetcher, offline=True)
+            session.refresh()
+            try:
+                release = session.release(bundle.release().id)
+            except RejectedError as error:
+                raise _rejected(
+                    f"the description is not what was signed: {error}", Reason.TAMPERED
+                ) from error
+            session.adapter(release)
+        self._remember(fetcher)
+        return release
+
+    def _remember(self, fetcher: _Fetcher) -> None:
+        """Keep the bundle's metadata as trusted, unless this phone knows newer metadata."""
+        with suppress(RejectedError):
+            _Session(self._metadata_dir, self._root, fetcher, offline=True).refresh()
+
+    def _current(self) -> _Session:
+        if self._session is None:
+            self.refresh()
+        assert self._session is not None
+        return self._session
+
+
+class _Session:
+    """One run of the client workflow over one consistent state of the repository."""
+
+    def __init__(
+        self, metadata_dir: Path, root: bytes, fetcher: _Fetcher, *, offline: bool = False
+    ) -> None:
+        metadata_dir.mkdir(parents=True, exist_ok=True)
+        self._metadata_dir = metadata_dir
+        self._fetcher = fetcher
+        self._offline = offline
+        with self._reasons():
+            self._updater = Updater(
+                str(metadata_dir),
+                METADATA_PREFIX,
+                target_base_url=_TARGETS_PREFIX,
+                fetcher=fetcher,
+                config=_CONFIG,
+                bootstrap=root,
+            )
+
+    def refresh(self) -> None:
+        with self._reasons():
+            self._updater.refresh()
+
+    def release(self, release_id: str) -> Release:
+        path = f"releases/{release_id}/{RELEASE_ENTRY}"
+        data = self.target(path, MAX_DESCRIPTION_BYTES)
+        if data is None:
+            raise _rejected(f"{release_id} is not a signed release", Reason.UNKNOWN_RELEASE)
+        release = release_from_json(data)
+        if release.id != release_id:
+            raise _rejected(f"{release_id} describes {release.id}", Reason.TAMPERED)
+        return release
+
+    def adapter(self, release: Release) -> bytes:
+        data = self.target(f"releases/{release.id}/{ADAPTER_ENTRY}", MAX_FILE_BYTES)
+        if data is None:
+            raise _rejected(f"{release.id} has no signed adapter", Reason.UNKNOWN_RELEASE)
+        if adapter_digest(data) != release.adapter_digest:
+            raise _rejected(f"{release.id} describes another adapter", Reason.TAMPERED)
+        return data
+
+    def target(self, path: str, max_length: int) -> bytes | None:
+        """The verified bytes of target `path`; None where no such target is signed."""
+        with self._reasons():
+            info = self._updater.get_targetinfo(path)
+            if info is None:
+                return None
+            if info.length > max_length:
+                raise _rejected(f"{path} has {info.length} bytes", Reason.TOO_LARGE)
+            with TemporaryDirectory(dir=self._metadata_dir, prefix=".download-") as folder:
+                file = self._updater.download_target(info, str(Path(folder) / "target"))
+                return Path(file).read_bytes()
+
+    @contextmanager
+    def _reasons(self) -> Iterator[None]:
+        """Each failure of the workflow as one of this project's errors."""
+        try:
+            yield
+        except exceptions.ExpiredMetadataError as error:
+            raise _rejected(f"{error}; sign again or set the clock", Reason.EXPIRED) from error
+        except exceptions.BadVersionNumberError as error:
+            raise _rejected(f"replayed: {error}", Reason.OLDER_VERSION) from error
+        except (
+            exceptions.LengthOrHashMismatchError,
+            exceptions.UnsignedMetadataError,
+        ) as error:
+            raise _rejected(str(error), self._tampered_or_wrong_key()) from error
+        except exceptions.RepositoryError as error:
+            raise _rejected(str(error), Reason.MALFORMED) from error
+        except exceptions.DownloadError as error:
+            raise self._download_failure(error) from error
+        except OSError as error:
+            raise TransientError(f"trust: the phone's disk failed: {error}") from error
+
+    def _tampered_or_wrong_key(self) -> Reason:
+        root = json.loads((self._metadata_dir / "root.json").read_bytes())
+        trusted = {name: set(role["keyids"]) for name, role in root["signed"]["roles"].items()}
+        if any(_is_foreign(data, trusted) for data in self._fetcher.suspects()):
+            return Reason.WRONG_KEY
+        return Reason.TAMPERED
+
+    def _download_failure(self, error: exceptions.DownloadError) -> RejectedError | TransientError:
+        if self._offline:
+            return _rejected(f"its parts do not belong together: {error}", Reason.TAMPERED)
+        if isinstance(error, exceptions.DownloadLengthMismatchError):
+            return _rejected(str(error), Reason.TOO_LARGE)
+        return TransientError(f"trust: {error}")
+
+
+class _Fetcher(FetcherInterface):
+    """Files of a repository through any `Fetch`; keeps what metadata came, to explain failures."""
+
+    def __init__(self, source: Fetch, metadata: Mapping[str, bytes] | None = None) -> None:
+        self._source = source
+        self._metadata = {} if metadata is None else metadata
+        self._last = b""
+
+    def suspects(self) -> list[bytes]:
+        """Metadata that may be signed by a stranger."""
+        bundled = [data for path, data in self._metadata.items() if ".root." not in path]
+        return [self._last, *bundled]
+
+    def download_bytes(self, url: str, max_length: int) -> bytes:
+        """The whole file, at most `max_length` bytes."""
+        self._last = super().download_bytes(url, max_length)
+        return self._last
+
+    def _fetch(self, url: str) -> Iterator[bytes]:
+        try:
+            yield from self._source(url)
+        except FileNotFoundError as error:
+            raise exceptions.DownloadHTTPError(f"there is no {url}", 404) from error
+        except (TransientError, OSError) as error:
+            raise exceptions.DownloadError(f"{url} could not be fetched: {error}") from error
+
+
+def _bundle_source(bundle: Bundle) -> Fetch:
+    def fetch(path: str) -> Iterable[bytes]:
+        if path.startswith(METADATA_PREFIX) and path in bundle.metadata:
+            return [bundle.metadata[path]]
+        if path.startswith(_TARGETS_PREFIX) and path.endswith("." + RELEASE_ENTRY):
+            return [bundle.description]
+        if path.startswith(_TARGETS_PREFIX) and path.endswith("." + ADAPTER_ENTRY):
+            return [bundle.adapter]
+        raise FileNotFoundError(path)
+
+    return fetch
+
+
+def _is_foreign(data: bytes, trusted: Mapping[str, set[str]]) -> bool:
+    """Whether metadata is signed, and by no key that the root names for its role."""
+    try:
+        document = json.loads(data)
+        signers = {signature["keyid"] for signature in document["signatures"]}
+        role = document["signed"]["_type"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return False
+    return bool(signers) and not signers & trusted.get(role, set())
+
+
+def _rejected(message: str, reason: Reason) -> RejectedError:
+    return RejectedError(f"trust: {message}", reason=reason)
