@@ -1,10 +1,14 @@
-"""What can go wrong in the clones and in the phone around them.
+"""What can go wrong in the clones, split by what the caller can do about it.
 
 ProjectError
-└── MockAppError                base of all of them
-    ├── AdbProtocolError        an adb server sent what the protocol does not allow: the link ends
-    ├── MockFileError           a path on the mock phone cannot be used that way
-    └── ShellSyntaxError        a command line that the mock's shell cannot, or must not, understand
+├── RejectedError
+│   └── UnknownTaskError (device_runtime)   a template, suite or app that does not exist
+└── MockAppError                            base of the errors that only this package raises
+    ├── TaskDrawError                       the entities of a split cannot fill a template
+    ├── AdbProtocolError                    an adb server broke the protocol: its link ends
+    ├── DaemonError                         the mock adb daemon cannot listen
+    ├── MockFileError                       a path on the mock phone cannot be used that way
+    └── ShellSyntaxError                    a command line that the mock's shell does not have
 """
 
 from __future__ import annotations
@@ -13,11 +17,19 @@ from sync.errors import ProjectError
 
 
 class MockAppError(ProjectError):
-    """Base of the errors that only the mock phones raise."""
+    """Base of the errors that only this package raises."""
+
+
+class TaskDrawError(MockAppError):
+    """A task's parameters cannot be drawn: the split has too few entities of a kind."""
 
 
 class AdbProtocolError(MockAppError):
     """The peer broke the ADB protocol; its connection is closed."""
+
+
+class DaemonError(MockAppError):
+    """The mock adb daemon cannot listen where it was told to."""
 
 
 class MockFileError(MockAppError):
