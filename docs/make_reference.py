@@ -1,0 +1,162 @@
+"""Writes what the code already knows into the docs: the glossary, and the tables of the protocol.
+
+`python docs/make_reference.py` rewrites docs/glossary.md and the parts of docs/protocol.md between
+its markers. A test compares both with what the code says now.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from sync.messages import KINDS
+from sync.topics import TABLE, Direction
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+VOCABULARY = ROOT / "sync" / "vocabulary.py"
+WORDS = """\
+| word | here it means | we never call it |
+|---|---|---|
+| adapter | LoRA tensors on top of a base network | the edge to the outside, which is a driver |
+| policy | what chooses actions | rules of retry, retention or release |
+| behaviour policy, μ | the policy that chose a logged action | |
+| target policy, π | the policy that is being learnt | |
+| checkpoint | the learner's state, to resume from | the adapter that phones get |
+| bundle | the files of a release | |
+| release | an immutable bundle with signed metadata | |
+| channel | a signed pointer to a release: `canary`, `beta`, `stable` | a topic |
+| phone, device | what plays episodes; a farm is one device with many seats | a torch device |
+| seat | one mock phone of a farm | |
+| look | one seeded draw of a clone's theme, order, sizes and wording | |
+| staged release | a release on its way from canary to all; it is promoted or rolled back | |
+| transition, trajectory | a step with the next observation; the ordered steps of an episode | |
+| return | discounted sum of rewards | |
+"""
+PACKAGES = ("sync", "device_runtime", "exporters", "cloud_learner", "apps_mock", "outrider")
+
+
+def glossary() -> str:
+    """docs/glossary.md: every name of the vocabulary with its docstring."""
+    module = ast.parse(VOCABULARY.read_text(encoding="utf-8"))
+    opening = (ast.get_docstring(module) or "").strip()
+    lines = ["# Glossary", "", "Made from `sync/vocabulary.py` by `python docs/make_reference.py`."]
+    lines += ["", opening, "", WORDS]
+    for name, text, node in _documented(module):
+        lines += [f"## {name}", "", _prose(text), ""]
+        members = list(_members(node)) if isinstance(node, ast.ClassDef) else []
+        if members:
+            lines += ["One of: " + ", ".join(f"`{member}`" for member in members) + ".", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def topic_table() -> str:
+    """The topics: one row each, from `sync.topics.TABLE`."""
+    way = {Direction.UP: "up", Direction.DOWN: "down", Direction.BROADCAST: "broadcast"}
+    rows = [
+        (
+            way[kind.direction],
+            f"`{kind.name}`",
+            str(kind.qos),
+            "yes" if kind.retain else "no",
+            ", ".join(f"`{message}`" for message in kind.messages),
+            kind.purpose,
+        )
+        for kind in TABLE
+    ]
+    return _table(("way", "kind", "QoS", "retained", "messages", "what for"), rows)
+
+
+def message_table() -> str:
+    """The messages: one row each, from `sync.messages.KINDS`."""
+    rows = []
+    for kind, message in KINDS.items():
+        fields = ", ".join(f"`{one.name}`" for one in dataclasses.fields(message))
+        rows.append((f"`{kind}`", _first_line(message.__doc__), fields))
+    return _table(("message", "what it says", "fields"), rows)
+
+
+def error_trees() -> str:
+    """The errors of each package, as its errors.py draws them."""
+    parts = []
+    for package in PACKAGES:
+        source = ROOT / package / "errors.py"
+        drawing = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
+        parts.append(f"`{package}`\n\n```\n{drawing}\n```")
+    return "\n\n".join(parts)
+
+
+TABLES = {"topics": topic_table, "messages": message_table, "errors": error_trees}
+
+
+def filled(page: str) -> str:
+    """`page` with every marked part made anew.
+
+    Raises: KeyError: a marker names a table that does not exist.
+    """
+    return re.sub(
+        r"<!-- made: (\w+) -->\n.*?<!-- end -->",
+        lambda found: f"<!-- made: {found[1]} -->\n{TABLES[found[1]]()}\n<!-- end -->",
+        page,
+        flags=re.DOTALL,
+    )
+
+
+def _documented(module: ast.Module) -> Iterator[tuple[str, str, ast.stmt]]:
+    for node, following in zip(module.body, [*module.body[1:], ast.Pass()], strict=True):
+        if isinstance(node, ast.ClassDef) and (text := ast.get_docstring(node)):
+            yield node.name, text, node
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and (text := _string(following)):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            yield ast.unparse(target), text, node
+
+
+def _members(node: ast.ClassDef) -> Iterator[str]:
+    if any(isinstance(parent, ast.Name) and parent.id == "StrEnum" for parent in node.bases):
+        for one in node.body:
+            if isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant):
+                yield str(one.value.value)
+
+
+def _string(node: ast.stmt) -> str:
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return node.value.value if isinstance(node.value.value, str) else ""
+    return ""
+
+
+def _prose(text: str) -> str:
+    """A docstring as Markdown: its attributes become a list."""
+    lines: list[str] = []
+    listing = False
+    for line in text.strip().splitlines():
+        if line.strip() == "Attributes:":
+            listing = True
+        elif listing and re.match(r" {4}\S", line):
+            names, _, meaning = line.strip().partition(": ")
+            lines.append(f"- `{names}`: {meaning}")
+        else:
+            lines.append(f"  {line.strip()}" if listing and line.strip() else line.strip())
+    return "\n".join(lines)
+
+
+def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().splitlines()[0].replace("|", "\\|")
+
+
+def main() -> None:
+    """Rewrite the pages."""
+    (DOCS / "glossary.md").write_text(glossary(), encoding="utf-8")
+    protocol = DOCS / "protocol.md"
+    protocol.write_text(filled(protocol.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
