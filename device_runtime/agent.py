@@ -1,8 +1,8 @@
 """The episode: what is asked, chosen, forbidden, remembered and when it ends.
 
-`EpisodeMachine` is an episode without I/O. Somebody else looks and acts; the machine says what to ask
-the policy, what to carry out and when it is over, and keeps the record. Its shells are `run_episode`
-below (one phone) and `device_runtime.seats` (many phones, batched inference):
+`EpisodeMachine` is an episode without I/O. Somebody else looks and acts; the machine says what to
+ask the policy, what to carry out and when it is over, and keeps the record. Its shells are
+`run_episode` below (one phone) and `device_runtime.seats` (many phones, batched inference):
 
     begin → see → choose → acted → see → choose → acted → … → close
 """
@@ -74,7 +74,7 @@ class Safety:
 
 
 def harness_hash() -> str:
-    """Digest (16 hex digits) of the code that turns screens into requests and decisions into steps."""
+    """Digest (16 hex digits) of the code that turns screens into requests, decisions into steps."""
     versions = f"agent/{AGENT_VERSION} {policy_io.POLICY_IO_VERSION}"
     return hashlib.sha256(versions.encode()).hexdigest()[:16]
 
@@ -83,17 +83,6 @@ def seat_random(assignment: Assignment) -> Random:
     """The generator of one episode: it depends on the assignment alone, never on batch or seat."""
     key = (assignment.seed, assignment.look, assignment.purpose.value, assignment.id)
     return Random("/".join(map(str, key)))
-
-
-def same_screen(before: Observation, after: Observation) -> bool:
-    """Whether nothing that a policy can see has changed."""
-    return (
-        before.elements == after.elements
-        and before.package == after.package
-        and before.activity == after.activity
-        and before.keyboard_shown == after.keyboard_shown
-        and before.rotation == after.rotation
-    )
 
 
 @dataclass(slots=True)
@@ -261,13 +250,13 @@ class EpisodeMachine:
                 last.observation,
                 last.action,
                 valid=last.valid,
-                screen_changed=not same_screen(last.observation, seen),
+                screen_changed=not policy_io.same_screen(last.observation, seen),
             )
 
     def _repeats(self, observation: Observation, action: Action) -> int:
         count = 0
         for step in reversed(self._steps):
-            if step.action != action or not same_screen(step.observation, observation):
+            if step.action != action or not policy_io.same_screen(step.observation, observation):
                 break
             count += 1
         return count

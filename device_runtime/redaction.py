@@ -33,7 +33,7 @@ class RedactionRules:
     Attributes:
         password_fields: the text of fields that the platform marks as passwords.
         one_time_codes: digits that follow words such as "verification code".
-        owner_secrets: texts that the owner listed; each becomes an "owner" slot wherever it is seen.
+        owner_secrets: texts that the owner listed; each becomes a slot wherever it is seen.
     """
 
     password_fields: bool = True

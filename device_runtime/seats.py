@@ -1,9 +1,9 @@
 """Seats: many phones played turn by turn, with one batched decision per policy and turn.
 
 A turn looks at every busy seat, asks each policy once for all seats that it acts on, and carries
-the actions out. What an episode becomes depends on its assignment alone: a seat has its own generator
-and a policy answers request by request, so neither the batch nor the number of seats can be seen in
-the record. A single phone is the same loop with one seat.
+the actions out. What an episode becomes depends on its assignment alone: an episode has its own
+generator and a policy answers request by request, so neither the batch nor the number of seats can
+be seen in the record. A single phone is the same loop with one seat.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from device_runtime.agent import (
     harness_hash,
     judge_end,
     run_episode,
-    same_screen,
 )
 from device_runtime.guard import GuardRules
 from device_runtime.ports import ActOutcome, Decided, ResetOutcome
@@ -163,7 +162,7 @@ def test_history_can_be_folded_again_from_the_record():
             step.observation,
             step.action,
             valid=step.valid,
-            screen_changed=not same_screen(step.observation, after),
+            screen_changed=not policy_io.same_screen(step.observation, after),
         )
 
 
@@ -285,10 +284,3 @@ def test_steps_are_shown_as_they_happen():
     episode = play(ScriptedPhone(), page_turner(3), on_step=shown.append)
 
     assert tuple(shown) == episode.steps
-
-
-def test_state_hash_alone_does_not_make_another_screen():
-    before = ScriptedPhone().observe()
-
-    assert same_screen(before, replace(before, state_hash="other"))
-    assert not same_screen(before, replace(before, keyboard_shown=True))

@@ -1,0 +1,295 @@
+"""The trajectory log: every ended episode in SQLite, in the same transaction as its upload.
+
+Closing an episode is one fact: the log row, its verdicts, the outbox row that brings it to the
+cloud and the end of its assignment commit together or not at all. A process that is killed at any
+moment leaves whole episodes behind, and plays again what it had not closed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from device_runtime.errors import TrajectoryLogError
+from sync import inbox
+from sync.clock import Clock
+from sync.codec import EncodedBody, decode_body, decode_verdict, encode_verdict
+from sync.database import create_schema, open_database, read_meta, transaction
+from sync.errors import RejectedError
+from sync.messages import EpisodeUpload, Event
+from sync.outbox import enqueue
+from sync.vocabulary import Episode, EpisodeId, Verdict
+
+SCHEMA_VERSION: Final = 1
+_SUMMARY: Final = (
+    "seq, id, assignment_id, template, purpose, split, actor, release_id, end_reason, steps, "
+    "score, started_at_ms, ended_at_ms"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSummary:
+    """One line about a logged episode.
+
+    Attributes:
+        seq: its place in this log; rises with each episode.
+        score: of the verdict it was logged with; None where it was not judged.
+    """
+
+    seq: int
+    id: str
+    assignment_id: str
+    template: str
+    purpose: str
+    split: str
+    actor: str
+    release_id: str
+    end_reason: str
+    steps: int
+    score: float | None
+    started_at_ms: int
+    ended_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogCounts:
+    """How much was played, and how much of it the cloud has committed.
+
+    Attributes:
+        logged: episodes in the log.
+        acknowledged: episodes whose upload the cloud has committed.
+        parked: episodes whose upload the cloud refused for good.
+        env_errors: episodes that ended because the environment broke.
+        env_steps: steps of all logged episodes.
+    """
+
+    logged: int
+    acknowledged: int
+    parked: int
+    env_errors: int
+    env_steps: int
+
+
+class TrajectoryLog:
+    """One device's log. Used by one thread; other connections may read and write beside it."""
+
+    def __init__(self, connection: sqlite3.Connection, *, clock: Clock) -> None:
+        self.connection = connection
+        self._clock = clock
+
+    @classmethod
+    def open(cls, path: Path, *, clock: Clock, new_id: Callable[[], str]) -> TrajectoryLog:
+        """The log in the file at `path`, created where there is none.
+
+        Args:
+            new_id: names the installation, once, when the file is created.
+        Raises: TrajectoryLogError: the file is no log, is damaged, or is newer than this program.
+        """
+        connection = open_database_file(path)
+        try:
+            _migrate(connection)
+            with transaction(connection):
+                create_schema(connection, install_id=new_id())
+        except sqlite3.DatabaseError as error:
+            connection.close()
+            raise TrajectoryLogError(f"{path} is no usable log ({error}): move it away") from error
+        except BaseException:
+            connection.close()
+            raise
+        return cls(connection, clock=clock)
+
+    @property
+    def install_id(self) -> str:
+        """Names this database; a wiped device gets another."""
+        return read_meta(self.connection, "install_id") or ""
+
+    def append(self, episode: Episode, verdicts: Sequence[Verdict] = ()) -> None:
+        """Store one ended episode; see `append_many`."""
+        self.append_many([(episode, verdicts)])
+
+    def append_many(self, ended: Iterable[tuple[Episode, Sequence[Verdict]]]) -> None:
+        """Store ended episodes, their uploads and the end of their assignments in one transaction.
+
+        Idempotent by episode id. An episode that is too large to be ever sent is not kept: an
+        event tells the cloud, and its assignment counts as played.
+        """
+        rows = list(ended)
+        if not rows:
+            return
+        with transaction(self.connection):
+            for episode, verdicts in rows:
+                self._append(episode, tuple(verdicts))
+
+    def judge_again(self, verdict: Verdict) -> None:
+        """Store a later verdict on a logged episode. Idempotent by verifier, version and source."""
+        with transaction(self.connection):
+            self._store_verdict(verdict)
+
+    def record(self, event: Event) -> None:
+        """Queue an event for the cloud."""
+        with transaction(self.connection):
+            enqueue(self.connection, event, created_at_ms=self._clock.wall_ms())
+
+    def read(self, episode_id: EpisodeId) -> tuple[Episode, tuple[Verdict, ...]] | None:
+        """A logged episode and every verdict on it, or None.
+
+        Raises: TrajectoryLogError: the row cannot be read.
+        """
+        row = self.connection.execute(
+            "SELECT enc, body FROM episodes WHERE id = ?", (episode_id,)
+        ).fetchone()
+        return None if row is None else (_episode(*row), self._verdicts(episode_id))
+
+    def episodes(self) -> Iterator[tuple[Episode, tuple[Verdict, ...]]]:
+        """Every logged episode with its verdicts, oldest first.
+
+        Raises: TrajectoryLogError: a row cannot be read.
+        """
+        for enc, body in self.connection.execute("SELECT enc, body FROM episodes ORDER BY seq"):
+            episode = _episode(enc, body)
+            yield episode, self._verdicts(episode.id)
+
+    def summaries(self, *, limit: int | None = None) -> list[EpisodeSummary]:
+        """One line per episode, newest first."""
+        rows = self.connection.execute(
+            f"SELECT {_SUMMARY} FROM episodes ORDER BY seq DESC LIMIT ?",  # noqa: S608 - constant
+            (-1 if limit is None else limit,),
+        )
+        return [EpisodeSummary(*row) for row in rows]
+
+    def counts(self) -> LogCounts:
+        """How much was played, and how much of it the cloud has committed."""
+        logged, env_errors, env_steps = self.connection.execute(
+            "SELECT count(*), coalesce(sum(end_reason = 'env_error'), 0), coalesce(sum(steps), 0) "
+            "FROM episodes"
+        ).fetchone()
+        waiting, parked = self.connection.execute(
+            "SELECT count(*), coalesce(sum(parked_reason IS NOT NULL), 0) FROM outbox "
+            "WHERE kind = 'episode_upload'"
+        ).fetchone()
+        return LogCounts(logged, logged - waiting, parked, env_errors, env_steps)
+
+    def close(self) -> None:
+        """Let go of the file. Idempotent."""
+        self.connection.close()
+
+    def _append(self, episode: Episode, verdicts: tuple[Verdict, ...]) -> None:
+        conn = self.connection
+        inbox.finish(conn, episode.assignment.id)
+        if conn.execute("SELECT 1 FROM episodes WHERE id = ?", (episode.id,)).fetchone():
+            return
+        now_ms = self._clock.wall_ms()
+        try:
+            upload_seq = enqueue(
+                conn, EpisodeUpload(episode=episode, verdicts=verdicts), created_at_ms=now_ms
+            )
+        except RejectedError as error:
+            fields = {"episode_id": episode.id, "reason": error.reason}
+            enqueue(
+                conn,
+                Event(kind="episode_dropped", fields=fields, at_ms=now_ms),
+                created_at_ms=now_ms,
+            )
+            return
+        conn.execute(
+            f"INSERT INTO episodes ({_SUMMARY}, upload_seq, enc, body) "  # noqa: S608 - constant
+            "SELECT NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, seq, enc, body "
+            "FROM outbox WHERE seq = ?",
+            (*_facts(episode, verdicts), upload_seq),
+        )
+        for verdict in verdicts:
+            self._store_verdict(verdict)
+
+    def _store_verdict(self, verdict: Verdict) -> None:
+        self.connection.execute(
+            "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (
+                verdict.episode_id,
+                verdict.verifier,
+                verdict.verifier_version,
+                verdict.source.value,
+                encode_verdict(verdict),
+            ),
+        )
+
+    def _verdicts(self, episode_id: EpisodeId) -> tuple[Verdict, ...]:
+        rows = self.connection.execute(
+            "SELECT body FROM verdicts WHERE episode_id = ?", (episode_id,)
+        )
+        return tuple(decode_verdict(body) for (body,) in rows)
+
+
+def open_database_file(path: Path) -> sqlite3.Connection:
+    """A connection to the device's database file, with its folder made.
+
+    Raises: TrajectoryLogError: the file cannot be opened.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return open_database(path)
+    except (sqlite3.Error, OSError) as error:
+        raise TrajectoryLogError(f"{path} cannot be opened ({error}): check the folder") from error
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    """Bring the log's own tables to `SCHEMA_VERSION`, one numbered file at a time."""
+    with transaction(connection):
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        if version > SCHEMA_VERSION:
+            raise TrajectoryLogError(
+                f"the log has version {version}, this program knows {SCHEMA_VERSION}: update it"
+            )
+        for script in _scripts()[version:]:
+            for statement in _statements(script):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _scripts() -> list[str]:
+    folder = files("device_runtime").joinpath("schema")
+    scripts = sorted(
+        (item for item in folder.iterdir() if item.name.endswith(".sql")),
+        key=lambda item: item.name,
+    )
+    return [item.read_text("utf-8") for item in scripts]
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of an SQL file; `executescript` would commit the open transaction."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+def _facts(episode: Episode, verdicts: tuple[Verdict, ...]) -> tuple[str | int | float | None, ...]:
+    assignment = episode.assignment
+    return (
+        episode.id,
+        assignment.id,
+        assignment.template,
+        assignment.purpose.value,
+        assignment.split.value,
+        assignment.actor,
+        episode.release_id,
+        episode.end_reason.value,
+        len(episode.steps),
+        verdicts[0].score if verdicts else None,
+        episode.started_at_ms,
+        episode.ended_at_ms,
+    )
+
+
+def _episode(enc: str, body: bytes) -> Episode:
+    try:
+        message = decode_body(EncodedBody("episode_upload", enc, body))
+    except RejectedError as error:
+        raise TrajectoryLogError(f"a logged episode cannot be read: {error}") from error
+    assert isinstance(message, EpisodeUpload)
+    return message.episode
