@@ -1,8 +1,9 @@
 """Assignments between their arrival and their episode: durable in the inbox, in order in memory.
 
-An assignment is taken by a seat in memory only; `TrajectoryLog.append` finishes it on disk together
-with its episode. So what was taken when the process died is waiting again at the next start, and
-what was played never comes back, however often the cloud sends it.
+The session stores what arrives in the inbox table before it hands it on. A seat takes an assignment
+in memory only; `TrajectoryLog.append` finishes it on disk together with its episode. So what was
+taken when the process died is waiting again at the next start, and what was played never comes back,
+however often the cloud sends it.
 """
 
 from __future__ import annotations
@@ -19,35 +20,38 @@ from sync.vocabulary import Assignment, AssignmentId
 
 
 class AssignmentQueue:
-    """The assignments of one device that are to be played. Used by one thread.
+    """The assignments of one device that are to be played, oldest first. Used by one thread.
 
     Args:
-        connection: the device's database, with the wire's tables.
+        connection: the device's database, with the wire's tables; what is pending there waits here
+            from the start.
     """
 
     def __init__(self, connection: sqlite3.Connection, *, clock: Clock) -> None:
         self._connection = connection
         self._clock = clock
         self._waiting = {item.id: item for item in inbox.pending(connection)}
+        self._resumed = frozenset(self._waiting)
 
     def __len__(self) -> int:
         """How many wait for a seat."""
         return len(self._waiting)
 
-    def accept(self, assignments: Iterable[Assignment]) -> tuple[AssignmentId, ...]:
-        """Keep assignments durably; the ids that are safe now, those that came again included."""
-        batch = tuple(assignments)
+    def offer(self, assignments: Iterable[Assignment]) -> None:
+        """Let assignments that are in the inbox wait for a seat; known ones are not added again."""
+        for assignment in assignments:
+            if assignment.id not in self._resumed:
+                self._waiting[assignment.id] = assignment
+
+    def accept(self, assignments: Iterable[Assignment]) -> None:
+        """Store assignments of this device's own in the inbox, and let new ones wait."""
         with transaction(self._connection):
-            new = inbox.accept(self._connection, batch, received_at_ms=self._clock.wall_ms())
-        self._waiting.update((item.id, item) for item in new)
-        return tuple(item.id for item in batch)
+            new = inbox.accept(self._connection, assignments, received_at_ms=self._clock.wall_ms())
+        self.offer(new)
 
     def cancel(self, assignment_ids: Iterable[AssignmentId]) -> None:
-        """Forget assignments that no seat has taken; what is being played goes on."""
-        ids = tuple(assignment_ids)
-        with transaction(self._connection):
-            inbox.cancel(self._connection, ids, received_at_ms=self._clock.wall_ms())
-        for assignment_id in ids:
+        """Let go of assignments that no seat has taken; what is being played goes on."""
+        for assignment_id in assignment_ids:
             self._waiting.pop(assignment_id, None)
 
     def take(self, *, ready: Callable[[Assignment], bool]) -> Assignment | None:
