@@ -1,0 +1,218 @@
+"""The mock phone's Android commands: uiautomator, screencap, wm, am, pm, monkey, settings, getprop.
+
+Texts follow what clients of real phones parse, the platform's spelling included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from threading import RLock
+from typing import Final
+
+from apps_mock.adb_dumpsys import Dumpsys
+from apps_mock.adb_files import Files
+from apps_mock.adb_input import InputCommand
+from apps_mock.adb_ports import ClonePhone
+from apps_mock.adb_shell import Call, Command
+from apps_mock.adb_tools import Tools
+
+DENSITY: Final = 420
+KEYCODE_HOME: Final = 3
+DUMP_PATH: Final = "/sdcard/window_dump.xml"
+
+PROPERTIES: Final[dict[str, str]] = {
+    "init.svc.bootanim": "stopped",
+    "persist.sys.locale": "en-US",
+    "ro.build.characteristics": "default",
+    "ro.build.version.release": "14",
+    "ro.build.version.sdk": "34",
+    "ro.debuggable": "0",
+    "ro.kernel.qemu": "0",
+    "ro.product.brand": "Outrider",
+    "ro.product.cpu.abi": "arm64-v8a",
+    "ro.product.device": "clone",
+    "ro.product.manufacturer": "Outrider",
+    "ro.product.model": "Clone",
+    "ro.product.name": "clone",
+    "ro.secure": "1",
+    "ro.serialno": "clone",
+    "ro.sf.lcd_density": str(DENSITY),
+    "sys.boot_completed": "1",
+}
+_SETTINGS: Final[dict[tuple[str, str], str]] = {
+    ("global", "airplane_mode_on"): "0",
+    ("global", "animator_duration_scale"): "0",
+    ("global", "transition_animation_scale"): "0",
+    ("global", "window_animation_scale"): "0",
+    ("secure", "default_input_method"): "com.android.inputmethod.latin/.LatinIME",
+    ("system", "accelerometer_rotation"): "0",
+    ("system", "screen_off_timeout"): "60000",
+    ("system", "user_rotation"): "0",
+}
+
+
+class PhoneCommands:
+    """The commands over one phone; `packages` are the apps that `pm` lists."""
+
+    def __init__(
+        self,
+        phone: ClonePhone,
+        lock: RLock,
+        *,
+        files: Files,
+        now_s: Callable[[], int],
+        packages: Sequence[str] = (),
+    ) -> None:
+        self._phone = phone
+        self._lock = lock
+        self._files = files
+        self._packages = tuple(packages)
+        self._settings = dict(_SETTINGS)
+        self._input = InputCommand(phone, lock)
+        self._dumpsys = Dumpsys(phone, lock)
+        self._tools = Tools(files, now_s)
+
+    def table(self) -> dict[str, Command]:
+        """All commands of the phone's shell by name, the plain tools included."""
+        return self._tools.table() | {
+            "input": self._input, "dumpsys": self._dumpsys, "uiautomator": self._uiautomator,
+            "screencap": self._screencap, "getprop": self._getprop, "wm": self._wm,
+            "settings": self._settings_command, "am": self._am, "pm": self._pm, "cmd": self._cmd,
+            "monkey": self._monkey,
+        }  # fmt: skip
+
+    async def _uiautomator(self, call: Call) -> int:
+        words = [each for each in call.arguments if not each.startswith("--")]
+        if not words or words[0] != "dump":
+            return call.fail("only 'dump [FILE]' is supported", 2)
+        path = words[1] if len(words) > 1 else DUMP_PATH
+        with self._lock:
+            dump = self._phone.tree_xml()
+        if path == "/dev/tty":
+            call.terminal.write(dump)
+        else:
+            self._files.write(path, dump)
+        call.out(f"UI hierchary dumped to: {path}\n")
+        return 0
+
+    async def _screencap(self, call: Call) -> int:
+        words = list(call.arguments)
+        if "-d" in words:
+            del words[words.index("-d") : words.index("-d") + 2]
+        paths = [each for each in words if not each.startswith("-")]
+        if "-p" not in words and not (paths and paths[0].endswith(".png")):
+            return call.fail("only -p (PNG) is supported", 2)
+        with self._lock:
+            image = self._phone.screenshot()
+        if paths:
+            self._files.write(paths[0], image)
+        else:
+            call.out(image)
+        return 0
+
+    async def _getprop(self, call: Call) -> int:
+        if call.arguments:
+            name, *default = call.arguments
+            call.out(PROPERTIES.get(name, default[0] if default else "") + "\n")
+        else:
+            call.out("".join(f"[{name}]: [{PROPERTIES[name]}]\n" for name in sorted(PROPERTIES)))
+        return 0
+
+    async def _wm(self, call: Call) -> int:
+        match call.arguments:
+            case ("size",):
+                call.out(f"Physical size: {self._phone.width_px}x{self._phone.height_px}\n")
+            case ("density",):
+                call.out(f"Physical density: {DENSITY}\n")
+            case ("dismiss-keyguard",):
+                pass
+            case _:
+                return call.fail("only 'size', 'density' and 'dismiss-keyguard' are supported", 2)
+        return 0
+
+    async def _settings_command(self, call: Call) -> int:
+        match call.arguments:
+            case ("get", namespace, name):
+                call.out(self._settings.get((namespace, name), "null") + "\n")
+            case ("put", namespace, name, value):
+                self._settings[namespace, name] = value
+            case ("delete", namespace, name):
+                gone = self._settings.pop((namespace, name), None)
+                call.out(f"Deleted {int(gone is not None)} rows\n")
+            case ("list", namespace):
+                rows = sorted(item for item in self._settings.items() if item[0][0] == namespace)
+                call.out("".join(f"{name}={value}\n" for (_, name), value in rows))
+            case _:
+                return call.fail("expected get, put, delete or list", 255)
+        return 0
+
+    async def _am(self, call: Call) -> int:
+        match call.arguments:
+            case ("start" | "start-activity", *words):
+                return self._start(call, words)
+            case ("force-stop", *words) if words:
+                with self._lock:
+                    if self._phone.foreground()[0] == words[-1]:
+                        self._phone.press(KEYCODE_HOME)
+                return 0
+            case ("broadcast", *_):
+                call.out("Broadcasting: Intent { flg=0x400000 }\nBroadcast completed: result=0\n")
+                return 0
+        return call.fail("only start, force-stop and broadcast are supported", 255)
+
+    def _start(self, call: Call, words: list[str]) -> int:
+        options = dict(pairwise(words))
+        component = options.get("-n", "")
+        if not component and "android.intent.category.HOME" in words:
+            call.out("Starting: Intent { act=android.intent.action.MAIN")
+            call.out(" cat=[android.intent.category.HOME] }\n")
+            with self._lock:
+                self._phone.press(KEYCODE_HOME)
+            return 0
+        package = component.partition("/")[0] or options.get("-p", "")
+        shown = f"cmp={component}" if component else f"pkg={package}"
+        call.out(f"Starting: Intent {{ {shown} }}\n")
+        with self._lock:
+            is_started = bool(package) and self._phone.open_app(package)
+            activity = "/".join(self._phone.foreground())
+        if not is_started:
+            call.error("Error type 3")
+            call.error(f"Error: Activity class {{{component or package}}} does not exist.")
+            return 1
+        if "-W" in words:
+            call.out(f"Status: ok\nLaunchState: COLD\nActivity: {activity}\n")
+            call.out("TotalTime: 1\nWaitTime: 1\nComplete\n")
+        return 0
+
+    async def _monkey(self, call: Call) -> int:
+        words = list(call.arguments)
+        package = dict(pairwise(words)).get("-p", "")
+        with self._lock:
+            is_started = bool(package) and self._phone.open_app(package)
+        if not is_started:
+            call.out("** No activities found to run, monkey aborted.\n")
+            return 252
+        call.out("Events injected: 1\n## Network stats: elapsed time=1ms\n")
+        return 0
+
+    async def _pm(self, call: Call) -> int:
+        match call.arguments:
+            case ("list", "packages", *words):
+                wanted = next((each for each in words if not each.startswith("-")), "")
+                shown = [name for name in sorted(self._packages) if wanted in name]
+                call.out("".join(f"package:{name}\n" for name in shown))
+                return 0
+            case ("path", name) if name in self._packages:
+                call.out(f"package:/data/app/{name}/base.apk\n")
+                return 0
+            case ("path", _):
+                return 1
+        return call.fail("only 'list packages' and 'path' are supported", 255)
+
+    async def _cmd(self, call: Call) -> int:
+        match call.arguments:
+            case ("package", "list" | "path", *_):
+                call.arguments = call.arguments[1:]
+                return await self._pm(call)
+        return call.fail(f"Can't find service: {' '.join(call.arguments[:1])}", 20)

@@ -1,0 +1,155 @@
+"""The mock phone's small file system: what shell commands and `adb push`/`pull` read and write.
+
+Files live in memory only; nothing here ever touches a file of the machine that runs the mock.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from apps_mock.errors import MockFileError
+
+CAPACITY_BYTES: Final = 256 * 1024 * 1024
+FILE_MODE: Final = 0o100660
+FOLDER_MODE: Final = 0o040771
+
+_SHARED: Final = "/storage/emulated/0"
+_ALIASES: Final = ("/sdcard", "/mnt/sdcard", "/storage/self/primary")
+_FOLDERS: Final = (
+    "/", "/data", "/data/local", "/data/local/tmp", "/storage", "/storage/emulated", _SHARED,
+    f"{_SHARED}/Download", f"{_SHARED}/Pictures", "/system", "/system/bin",
+)  # fmt: skip
+_WRITABLE: Final = (_SHARED, "/data/local/tmp")
+
+
+@dataclass(slots=True)
+class File:
+    """One file: content, permission bits with type, time of change."""
+
+    data: bytes
+    mode: int
+    changed_at_s: int
+
+
+class Files:
+    """A tree of folders and files; paths are absolute, `/sdcard` is the shared storage."""
+
+    def __init__(self, now_s: Callable[[], int]) -> None:
+        self._now_s = now_s
+        self._folders: dict[str, int] = dict.fromkeys(_FOLDERS, 0)
+        self._files: dict[str, File] = {}
+
+    def stat(self, path: str) -> tuple[int, int, int] | None:
+        """Mode, size in bytes and time of change; None where nothing is there."""
+        place = resolve(path)
+        if place in self._folders:
+            return FOLDER_MODE, 4096, self._folders[place]
+        file = self._files.get(place)
+        return (file.mode, len(file.data), file.changed_at_s) if file else None
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a folder is there."""
+        return resolve(path) in self._folders
+
+    def read(self, path: str) -> bytes:
+        """A file's content.
+
+        Raises: MockFileError: nothing there, or a folder.
+        """
+        place = resolve(path)
+        if place in self._folders:
+            raise MockFileError(path, "Is a directory")
+        if place not in self._files:
+            raise MockFileError(path, "No such file or directory")
+        return self._files[place].data
+
+    def write(self, path: str, data: bytes, *, append: bool = False, mode: int = FILE_MODE) -> None:
+        """Replace or extend a file.
+
+        Raises: MockFileError: its folder is missing or read-only, or the storage is full.
+        """
+        place = resolve(path)
+        if place in self._folders or path.endswith("/"):
+            raise MockFileError(path, "Is a directory")
+        self._check_writable(path, place)
+        old = self._files[place].data if append and place in self._files else b""
+        used = sum(len(file.data) for name, file in self._files.items() if name != place)
+        if used + len(old) + len(data) > CAPACITY_BYTES:
+            raise MockFileError(path, "No space left on device")
+        self._files[place] = File(old + data, mode, self._now_s())
+
+    def touch(self, path: str, changed_at_s: int) -> None:
+        """Set a file's time of change."""
+        self._files[resolve(path)].changed_at_s = changed_at_s
+
+    def make_folder(self, path: str, *, parents: bool = False) -> None:
+        """Make a folder; with `parents` also what is missing above, and an old one is fine.
+
+        Raises: MockFileError: it exists, or there is nothing to put it in.
+        """
+        place = resolve(path)
+        if self.stat(place) is not None:
+            if parents and place in self._folders:
+                return
+            raise MockFileError(path, "File exists")
+        above = posixpath.dirname(place)
+        if parents and above not in self._folders:
+            self.make_folder(above, parents=True)
+        self._check_writable(path, place)
+        self._folders[place] = self._now_s()
+
+    def remove(self, path: str, *, recursive: bool = False) -> None:
+        """Remove a file, or a folder with all in it.
+
+        Raises: MockFileError: nothing there, a folder without `recursive`, or read-only.
+        """
+        place = resolve(path)
+        if self.stat(place) is None:
+            raise MockFileError(path, "No such file or directory")
+        if place in self._folders and not recursive:
+            raise MockFileError(path, "Is a directory")
+        self._check_writable(path, place)
+        below = place + "/"
+        for table in (self._files, self._folders):
+            for name in [each for each in table if each == place or each.startswith(below)]:
+                del table[name]
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """What lies in a folder, sorted.
+
+        Raises: MockFileError: no such folder.
+        """
+        place = resolve(path)
+        if place not in self._folders:
+            raise MockFileError(path, "No such file or directory")
+        inside = [name for name in (*self._folders, *self._files) if name != "/"]
+        return tuple(sorted(posixpath.basename(n) for n in inside if posixpath.dirname(n) == place))
+
+    def matches(self, pattern: str) -> tuple[str, ...]:
+        """Paths that a shell pattern in the last part of a path means, sorted; may be none."""
+        folder, name = posixpath.split(pattern)
+        if not folder or not self.is_folder(folder):
+            return ()
+        found = fnmatch.filter(self.names(folder), name)
+        return tuple(posixpath.join(folder, each) for each in found if not each.startswith("."))
+
+    def _check_writable(self, path: str, place: str) -> None:
+        if posixpath.dirname(place) not in self._folders:
+            raise MockFileError(path, "No such file or directory")
+        if not place.startswith(tuple(f"{root}/" for root in _WRITABLE)):
+            raise MockFileError(path, "Read-only file system")
+        if place in self._folders and place in _FOLDERS:
+            raise MockFileError(path, "Permission denied")
+
+
+def resolve(path: str) -> str:
+    """The one name of a path: absolute, no dots, shared storage under its real folder."""
+    place = posixpath.normpath("/" + path.lstrip("/"))
+    for alias in _ALIASES:
+        if place == alias or place.startswith(alias + "/"):
+            return _SHARED + place[len(alias) :]
+    return place

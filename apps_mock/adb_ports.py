@@ -1,0 +1,52 @@
+"""What the ADB daemon needs of the phone behind it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class ClonePhone(Protocol):
+    """A phone that fingers and keys drive and that shows a tree; the daemon locks around it.
+
+    Pixels are those of the upright screen. Nothing here blocks for long or raises on odd input.
+    """
+
+    width_px: int
+    height_px: int
+
+    @property
+    def keyboard_shown(self) -> bool:
+        """Whether the on-screen keyboard is up."""
+        ...
+
+    def touch(self, x_px: int, y_px: int, *, duration_ms: int = 0) -> object:
+        """One finger down and up."""
+        ...
+
+    def swipe(self, x1: int, y1: int, x2: int, y2: int, *, duration_ms: int = 300) -> object:
+        """One finger across the screen; content follows it."""
+        ...
+
+    def type_text(self, text: str) -> object:
+        """Characters into the focused field, if any."""
+        ...
+
+    def press(self, keycode: int) -> object:
+        """One key, by Android's code."""
+        ...
+
+    def open_app(self, name: str) -> bool:
+        """Bring an app to the front, by label or package; False where there is none."""
+        ...
+
+    def tree_xml(self) -> bytes:
+        """The screen in uiautomator's XML."""
+        ...
+
+    def foreground(self) -> tuple[str, str]:
+        """Package and activity in front."""
+        ...
+
+    def screenshot(self) -> bytes:
+        """The screen as PNG."""
+        ...

@@ -1,0 +1,172 @@
+"""A mock phone on the ADB wire: `adb connect` sees a phone, its shell drives one clone.
+
+The daemon runs an event loop in a thread of its own. Whoever else uses the clone (a reset, a judge)
+does so under `lock`, so that no command sees a phone that is half reset. It listens on the loopback
+address only, at a port of the machine's choice unless one is named, away from the ports that any
+adb server scans for emulators.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+from apps_mock.adb_commands import PROPERTIES, PhoneCommands
+from apps_mock.adb_files import Files
+from apps_mock.adb_ports import ClonePhone
+from apps_mock.adb_shell_service import ShellSession
+from apps_mock.adb_sync import SyncSession
+from apps_mock.adb_wire import Connection, Service, Stream
+from apps_mock.errors import DaemonError
+from sync.clock import Clock, SystemClock
+
+HOST: Final = "127.0.0.1"
+FEATURES: Final = ("shell_v2", "stat_v2", "ls_v2", "fixed_push_mkdir")
+EMULATOR_PORTS: Final = range(5555, 5586)
+START_TIMEOUT_S: Final = 10.0
+
+_Connected = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+__all__ = ["ClonePhone", "MockAdbDaemon"]
+
+
+class MockAdbDaemon:
+    """The daemon over one clone.
+
+    Args:
+        phone: what the commands drive.
+        port: where to listen; 0 lets the machine choose.
+        packages: the apps that `pm list packages` names.
+        clock: the phone's time.
+    """
+
+    def __init__(
+        self,
+        phone: ClonePhone,
+        *,
+        port: int = 0,
+        packages: Sequence[str] = (),
+        clock: Clock | None = None,
+    ) -> None:
+        self.lock = threading.RLock()
+        self._port = port
+        self._clock = clock or SystemClock()
+        self._files = Files(self._now_s)
+        self._commands = PhoneCommands(
+            phone, self.lock, files=self._files, now_s=self._now_s, packages=packages
+        ).table()
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping: asyncio.Event | None = None
+        self._started = threading.Event()
+        self._failure: OSError | None = None
+
+    @property
+    def port(self) -> int:
+        """Where the daemon listens."""
+        return self._port
+
+    @property
+    def serial(self) -> str:
+        """What `adb connect` takes and `adb -s` names afterwards."""
+        return f"{HOST}:{self._port}"
+
+    def start(self) -> None:
+        """Listen; returns once connections are accepted.
+
+        Raises: DaemonError: the port is in use, reserved for emulators, or cannot be listened on.
+        """
+        if self._thread is not None:
+            raise RuntimeError("the daemon was already started")
+        self._thread = threading.Thread(target=self._run, name="mock-adbd", daemon=True)
+        self._thread.start()
+        if not self._started.wait(START_TIMEOUT_S):
+            raise DaemonError("the mock adb daemon did not start in time; try again")
+        if self._failure is not None:
+            raise DaemonError(
+                f"cannot listen on {self.serial} ({self._failure.strerror}); choose another port"
+            ) from self._failure
+
+    def stop(self) -> None:
+        """End all connections and the thread. Idempotent."""
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        if self._loop is not None and self._stopping is not None:
+            self._loop.call_soon_threadsafe(self._stopping.set)
+        thread.join(START_TIMEOUT_S)
+
+    def _now_s(self) -> int:
+        return self._clock.wall_ms() // 1000
+
+    def _run(self) -> None:
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
+        connections: set[asyncio.Task[None]] = set()
+
+        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            connections.add(task)
+            try:
+                await self._connection(reader, writer).run()
+            finally:
+                connections.discard(task)
+
+        try:
+            server = await self._listen(connected)
+        except OSError as error:
+            self._failure = error
+            self._started.set()
+            return
+        self._port = server.sockets[0].getsockname()[1]
+        self._started.set()
+        await self._stopping.wait()
+        server.close()
+        for task in connections:
+            task.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
+
+    async def _listen(self, connected: _Connected) -> asyncio.Server:
+        """A listening server, away from the emulators' ports where the machine chooses."""
+        while True:
+            server = await asyncio.start_server(connected, HOST, self._port)
+            if self._port or server.sockets[0].getsockname()[1] not in EMULATOR_PORTS:
+                return server
+            server.close()
+
+    def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Connection:
+        names = ("ro.product.name", "ro.product.model", "ro.product.device")
+        facts = "".join(f"{name}={PROPERTIES[name]};" for name in names)
+        banner = f"device::{facts}features={','.join(FEATURES)}".encode()
+        return Connection(reader, writer, banner=banner, find_service=self._service)
+
+    def _service(self, name: str) -> Service | None:
+        kind, _, command = name.partition(":")
+        kind, *options = kind.split(",")
+        if kind == "sync":
+            return self._sync
+        if kind == "shell":
+            return self._shell(command, options)
+        if kind == "exec":
+            return self._shell(command, ["raw"])
+        return None
+
+    def _shell(self, command: str, options: list[str]) -> Service:
+        async def serve(stream: Stream) -> None:
+            session = ShellSession(
+                stream,
+                framed="v2" in options,
+                is_terminal="pty" in options or not (command or "raw" in options),
+            )
+            await session.run(command, self._commands, self._files)
+
+        return serve
+
+    async def _sync(self, stream: Stream) -> None:
+        await SyncSession(stream, self._files).run()

@@ -1,0 +1,129 @@
+"""The `shell:` and `exec:` services: a shell behind an ADB stream, in both framings.
+
+`shell,v2` frames output by descriptor and ends with the exit code, which is the proof that the
+output is whole. The older form and `exec:` are raw bytes with everything merged.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Final
+
+from apps_mock.adb_files import Files
+from apps_mock.adb_shell import Command, Shell, ShellExit
+from apps_mock.adb_wire import Stream
+
+STDIN, STDOUT, STDERR, EXIT, CLOSE_STDIN = 0, 1, 2, 3, 4
+PROMPT: Final = b"clone:/ $ "
+_HEADER = struct.Struct("<BI")
+_INTERRUPT, _END, _ERASE = 3, 4, (8, 127)
+
+
+class ShellSession:
+    """One `shell` or `exec` stream.
+
+    Args:
+        framed: whether the peer asked for the v2 framing.
+        is_terminal: whether the peer asked for a terminal, whose echo is then done here.
+    """
+
+    def __init__(self, stream: Stream, *, framed: bool, is_terminal: bool) -> None:
+        self._stream = stream
+        self._framed = framed
+        self._is_terminal = is_terminal
+        self._frames = bytearray()
+        self._is_input_closed = False
+
+    async def run(self, line: str, commands: Mapping[str, Command], files: Files) -> None:
+        """Run `line`, or what is typed where it is empty, and send the exit code."""
+        shell = Shell(
+            commands, files, write_output=self._write_output, read_input=self._read_all_input
+        )
+        try:
+            code = await (shell.run(line) if line.strip() else self._interact(shell))
+        except ShellExit as end:
+            code = end.code
+        if self._framed:
+            await self._stream.write(_HEADER.pack(EXIT, 1) + bytes([code & 0xFF]))
+
+    async def _write_output(self, descriptor: int, data: bytes) -> None:
+        if self._is_terminal:
+            data = data.replace(b"\n", b"\r\n")
+        if not data:
+            return
+        if self._framed:
+            kind = STDERR if descriptor == 2 and not self._is_terminal else STDOUT
+            data = _HEADER.pack(kind, len(data)) + data
+        await self._stream.write(data)
+
+    async def _read_all_input(self) -> bytes:
+        """Standard input up to its end."""
+        collected = bytearray()
+        while data := await self._read_input():
+            collected += data
+        return bytes(collected)
+
+    async def _read_input(self) -> bytes:
+        """Some of standard input; empty at its end."""
+        if not self._framed:
+            return await self._stream.read()
+        while not self._is_input_closed:
+            while len(self._frames) >= _HEADER.size:
+                kind, length = _HEADER.unpack_from(self._frames)
+                if len(self._frames) < _HEADER.size + length:
+                    break
+                data = bytes(self._frames[_HEADER.size : _HEADER.size + length])
+                del self._frames[: _HEADER.size + length]
+                if kind == STDIN and data:
+                    return data
+                if kind == CLOSE_STDIN:
+                    self._is_input_closed = True
+            if not self._is_input_closed:
+                data = await self._stream.read()
+                self._frames += data
+                self._is_input_closed = not data
+        return b""
+
+    async def _interact(self, shell: Shell) -> int:
+        """Run lines as they are typed, until the input ends."""
+        line = bytearray()
+        code = 0
+        await self._prompt()
+        while data := await self._read_input():
+            for byte in data:
+                if byte == _END and self._is_terminal and not line:
+                    return code
+                if not await self._take(byte, line):
+                    continue
+                text = line.decode(errors="replace")
+                line.clear()
+                code = await shell.run(text)
+                await self._prompt()
+        return code
+
+    async def _take(self, byte: int, line: bytearray) -> bool:
+        """Add a typed byte to the line; True where the line is complete."""
+        if not self._is_terminal:
+            if byte != ord("\n"):
+                line.append(byte)
+            return byte == ord("\n")
+        if byte in b"\r\n":
+            await self._write_output(STDOUT, b"\n")
+            return True
+        if byte == _INTERRUPT:
+            line.clear()
+            await self._write_output(STDOUT, b"^C\n")
+            await self._prompt()
+        elif byte in _ERASE:
+            if line:
+                line.pop()
+                await self._write_output(STDOUT, b"\b \b")
+        elif byte >= ord(" "):
+            line.append(byte)
+            await self._write_output(STDOUT, bytes([byte]))
+        return False
+
+    async def _prompt(self) -> None:
+        if self._is_terminal:
+            await self._write_output(STDOUT, PROMPT)
