@@ -62,10 +62,7 @@ def test_no_file_is_larger_than_a_clone_should_carry():
 
 def test_no_file_names_a_machine_or_a_registry():
     places = re.compile(
-        r"(?<![\w.])/(?:work|root|home|opt|Users)/[a-z]|"
-        r"py"
-        r"pi\.org|python"
-        r"hosted\.org"
+        r"(?<![\w.])/(?:work|root|home|opt|Users)/[a-z]|pypi\.org|pythonhosted\.org"
     )
     found = {
         f"{path.relative_to(ROOT)}: {match[0]}"
