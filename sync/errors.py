@@ -6,9 +6,9 @@ ProjectError
 └── IntegrityError      stop, and go back to what is known to be good
 
 SyncError               what only this package raises
-├── LinkLostError       no connection to the broker (transient)
-├── FetchTimeoutError   a file did not arrive in time (transient; carries the offset reached)
-└── BrokerError         the broker's process
+├── LinkLostError          no connection to the broker (transient)
+├── FetchInterruptedError  a file did not arrive whole (transient; carries the offset reached)
+└── BrokerError            the broker's process
     └── PortInUseError
 
 Each package derives its own leaves (`SyncError`, `DeviceError`, `ExportError`, `LearnerError`,
@@ -46,8 +46,8 @@ class LinkLostError(SyncError, TransientError):
     """There is no connection to the broker: the session connects again by itself."""
 
 
-class FetchTimeoutError(SyncError, TransientError):
-    """A file did not arrive in time: fetch again from the offset that was reached."""
+class FetchInterruptedError(SyncError, TransientError):
+    """A file did not arrive whole: fetch again from `offset`."""
 
     def __init__(self, message: str, *, path: str, offset: int) -> None:
         super().__init__(message)

@@ -19,7 +19,7 @@ from sync.codec import EncodedBody, encode_body
 from sync.database import create_schema, transaction
 from sync.messages import DurableMessage
 
-__all__ = ["Backoff", "Outbox", "OutboxRow", "create_schema", "enqueue"]
+__all__ = ["Backoff", "Outbox", "OutboxRow", "create_schema", "depth", "enqueue", "parked"]
 
 _PRIORITY: Final = {"event": 0, "episode_upload": 1}
 
@@ -69,6 +69,18 @@ def enqueue(conn: sqlite3.Connection, message: DurableMessage, *, created_at_ms:
     seq = cursor.lastrowid
     assert seq is not None
     return seq
+
+
+def depth(conn: sqlite3.Connection) -> int:
+    """Rows that the cloud has not committed yet, parked ones left out."""
+    query = "SELECT count(*) FROM outbox WHERE parked_reason IS NULL"
+    return int(conn.execute(query).fetchone()[0])
+
+
+def parked(conn: sqlite3.Connection) -> tuple[tuple[int, str], ...]:
+    """(sequence, reason) of the rows that the cloud rejected; they are kept for a person to see."""
+    query = "SELECT seq, parked_reason FROM outbox WHERE parked_reason IS NOT NULL ORDER BY seq"
+    return tuple(conn.execute(query))
 
 
 class Outbox:
@@ -144,18 +156,6 @@ class Outbox:
     def outstanding(self) -> int:
         """Rows that were sent and not answered."""
         return len(self._outstanding)
-
-    def depth(self) -> int:
-        """Rows that the cloud has not committed yet, parked ones left out."""
-        return self._count("parked_reason IS NULL")
-
-    def parked(self) -> int:
-        """Rows that the cloud rejected."""
-        return self._count("parked_reason IS NOT NULL")
-
-    def _count(self, condition: str) -> int:
-        query = f"SELECT count(*) FROM outbox WHERE {condition}"  # noqa: S608 - constant text
-        return int(self._conn.execute(query).fetchone()[0])
 
     def _fresh(self, window: int) -> list[int]:
         room = window - len(self._outstanding)

@@ -1,0 +1,368 @@
+"""The cloud's half of the wire, without a thread: batches in, commit, then acknowledge.
+
+    Incoming… ─► Received batch ─► handler commits ─► Acknowledgement per device ─► PUBACK
+
+What cannot be read is a dead letter: counted, handed on, answered with its reason where the sender
+is known, and never seen again. The device that the broker authenticated (the topic's) must be the
+one that the envelope names.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from sync import topics
+from sync.clock import Clock
+from sync.codec import (
+    ENVELOPE_VERSION,
+    Envelope,
+    decode_envelope,
+    decode_message,
+    encode_body,
+    encode_envelope,
+)
+from sync.connection import Connection
+from sync.errors import RejectedError, TransientError
+from sync.messages import (
+    Acknowledgement,
+    Birth,
+    DownMessage,
+    FileChunk,
+    FileRequest,
+    Message,
+    Offline,
+    ReleaseAnnouncement,
+    kind_name,
+)
+from sync.ports import FileSource, Incoming, Sink, Transport, TransportEvent
+
+CHUNK_BYTES = 64 * 1024
+IDLE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One message from a device, checked and decoded.
+
+    (device_id, install_id, seq) of the "outbox" stream names a row for ever: store it under that
+    key with "on conflict do nothing" and a message that comes twice is committed once.
+
+    Attributes:
+        attempt: how often the device sent the row, this time included.
+        redelivered: the device or the broker says that it was sent before.
+    """
+
+    device_id: str
+    message: Message
+    install_id: str
+    boot_id: str
+    stream: str
+    seq: int
+    attempt: int
+    sent_at_ms: int
+    received_at_ms: int
+    redelivered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A payload that was given up; `reason` is a code ("malformed", "wrong_device", …)."""
+
+    topic: str
+    payload: bytes
+    reason: str
+
+
+IngestHandler = Callable[[Sequence[Received]], Mapping[int, str]]
+"""Commits a batch, then returns; messages are acknowledged when it has returned.
+
+Returns: index into the batch → reason code, for messages that will never be accepted.
+Raises: TransientError: nothing was committed; nothing is acknowledged, the devices send again.
+"""
+
+
+@dataclass(slots=True)
+class CloudCounters:
+    """What happened since the session was made."""
+
+    received: int = 0
+    batches: int = 0
+    acknowledged: int = 0
+    rejected: int = 0
+    redelivered: int = 0
+    dead_lettered: int = 0
+    malformed: int = 0
+    wrong_device: int = 0
+    postponed: int = 0
+    stale_offline: int = 0
+    chunks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CloudOutlets:
+    """Where a link hands on what arrives; called on the link's thread."""
+
+    ingest: IngestHandler
+    dead_letter: Callable[[DeadLetter], None]
+    connected: Callable[[bool], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    envelope: Envelope
+    message: Message
+
+
+class CloudLink:
+    """The service's connection; used by one thread."""
+
+    def __init__(
+        self,
+        *,
+        transport: Transport,
+        sink: Sink,
+        fleet: str,
+        shards: tuple[int, ...] | None,
+        files: FileSource,
+        outlets: CloudOutlets,
+        boot_id: str,
+        clock: Clock,
+        random: Random,
+        credit: int = 64,
+    ) -> None:
+        self.counters = CloudCounters()
+        self.connection = Connection(
+            transport,
+            sink=sink,
+            will=lambda: None,
+            changed=self._changed,
+            clock=clock,
+            random=random,
+        )
+        self._fleet = fleet
+        self._shards = shards
+        self._files = files
+        self._outlets = outlets
+        self._boot_id = boot_id
+        self._clock = clock
+        self._credit = credit
+        self._seq = 0
+        self._births: dict[str, Birth] = {}
+        self._announced: dict[str, ReleaseAnnouncement] = {}
+
+    def pump(self) -> float:
+        """Do what is due; seconds until there is something to do, if nothing happens before."""
+        wait_s = self.connection.pump()
+        return IDLE_S if wait_s is None else min(wait_s, IDLE_S)
+
+    def take(self, events: Sequence[TransportEvent]) -> None:
+        """Take events of the transport, in order; messages between two others are one batch."""
+        batch: list[Incoming] = []
+        for event in events:
+            if isinstance(event, Incoming):
+                batch.append(event)
+                continue
+            self._receive(batch)
+            batch = []
+            self.connection.handle(event)
+        self._receive(batch)
+
+    def _receive(self, batch: Sequence[Incoming]) -> None:
+        """Hand messages on in the order in which they came, and settle them together."""
+        received: list[Received] = []
+        for incoming in batch:
+            opened = self._open(incoming)
+            if opened is not None and self._wants(opened):
+                received.append(self._describe(incoming, opened))
+        if received and not self._ingest(received):
+            return
+        for incoming in batch:
+            self.connection.acknowledge(incoming)
+
+    def send(self, device_id: str, message: DownMessage) -> bool:
+        """Publish to one device; False where there is no connection."""
+        return self._publish(device_id, message)
+
+    def announce(self, announcement: ReleaseAnnouncement) -> None:
+        """Say what a channel points at; said again on each new connection, in case it was lost."""
+        self._announced[announcement.channel] = announcement
+        self._publish(announcement.channel, announcement)
+
+    def set_credit(self, credit: int) -> None:
+        """How many rows each device may have outstanding from now on; 0 holds all uploads back."""
+        self._credit = credit
+        for device_id in self._births:
+            self._answer(device_id, "")
+
+    def close(self) -> None:
+        """End the connection for good."""
+        self.connection.close()
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Devices that are connected as far as their presence says."""
+        return tuple(sorted(self._births))
+
+    def _changed(self) -> None:
+        if self.connection.online:
+            self._births.clear()
+            self.connection.subscribe(topics.cloud_filters(self._fleet, self._shards))
+            for announcement in self._announced.values():
+                self._publish(announcement.channel, announcement)
+        self._outlets.connected(self.connection.online)
+
+    def _open(self, incoming: Incoming) -> _Opened | None:
+        envelope: Envelope | None = None
+        try:
+            topic = topics.parse(incoming.topic)
+            envelope = decode_envelope(incoming.payload)
+            _check_place(topic, envelope)
+            return _Opened(envelope, decode_message(envelope))
+        except RejectedError as error:
+            self._bury(incoming, envelope, error.reason)
+            return None
+
+    def _bury(self, incoming: Incoming, envelope: Envelope | None, reason: str) -> None:
+        self.counters.dead_lettered += 1
+        self.counters.malformed += reason == "malformed"
+        self.counters.wrong_device += reason == "wrong_device"
+        self._outlets.dead_letter(DeadLetter(incoming.topic, incoming.payload, reason))
+        if envelope is not None and envelope.stream == "outbox" and reason != "wrong_device":
+            self.counters.rejected += 1
+            self._answer(envelope.device, envelope.install_id, (), ((envelope.seq, reason),))
+
+    def _wants(self, opened: _Opened) -> bool:
+        """Deal with what the link answers itself; True for what the handler is to see."""
+        device_id = opened.envelope.device
+        match opened.message:
+            case FileRequest():
+                self._publish(device_id, self._read(opened.message))
+                return False
+            case Birth():
+                return self._born(opened.envelope, opened.message)
+            case Offline():
+                return self._gone(device_id, opened.message)
+            case _:
+                return True
+
+    def _born(self, envelope: Envelope, birth: Birth) -> bool:
+        self._births[envelope.device] = birth
+        self._answer(envelope.device, envelope.install_id)
+        return True
+
+    def _gone(self, device_id: str, offline: Offline) -> bool:
+        """A will can arrive after the birth of the next connection: then it says nothing."""
+        birth = self._births.get(device_id)
+        if birth is not None and (birth.boot_id, birth.epoch) != (offline.boot_id, offline.epoch):
+            self.counters.stale_offline += 1
+            return False
+        self._births.pop(device_id, None)
+        return True
+
+    def _describe(self, incoming: Incoming, opened: _Opened) -> Received:
+        envelope = opened.envelope
+        redelivered = incoming.redelivered or envelope.attempt > 1
+        self.counters.received += 1
+        self.counters.redelivered += redelivered
+        return Received(
+            device_id=envelope.device,
+            message=opened.message,
+            install_id=envelope.install_id,
+            boot_id=envelope.boot_id,
+            stream=envelope.stream,
+            seq=envelope.seq,
+            attempt=envelope.attempt,
+            sent_at_ms=envelope.sent_at_ms,
+            received_at_ms=self._clock.wall_ms(),
+            redelivered=redelivered,
+        )
+
+    def _ingest(self, received: Sequence[Received]) -> bool:
+        """Hand a batch to the handler and answer the devices; False where it was put off."""
+        try:
+            refused = self._outlets.ingest(received)
+        except TransientError:
+            self.counters.postponed += len(received)
+            return False
+        self.counters.batches += 1
+        taken: dict[tuple[str, str], list[int]] = defaultdict(list)
+        rejected: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+        for index, one in enumerate(received):
+            if one.stream != "outbox":
+                continue
+            sender = (one.device_id, one.install_id)
+            if index in refused:
+                rejected[sender].append((one.seq, refused[index]))
+            else:
+                taken[sender].append(one.seq)
+        for sender in taken.keys() | rejected.keys():
+            self._answer(*sender, tuple(taken[sender]), tuple(rejected[sender]))
+        self.counters.acknowledged += sum(map(len, taken.values()))
+        self.counters.rejected += sum(map(len, rejected.values()))
+        return True
+
+    def _answer(
+        self,
+        device_id: str,
+        install_id: str,
+        sequences: tuple[int, ...] = (),
+        rejected: tuple[tuple[int, str], ...] = (),
+    ) -> None:
+        """Acknowledge rows; with none, tell a device the credit and which connection this is."""
+        self._publish(
+            device_id,
+            Acknowledgement(
+                install_id=install_id,
+                sequences=sequences,
+                rejected=rejected,
+                credit=self._credit,
+                server_epoch=f"{self._boot_id}:{self.connection.connects}",
+                server_at_ms=self._clock.wall_ms(),
+            ),
+        )
+
+    def _read(self, request: FileRequest) -> FileChunk:
+        length = min(max(request.length, 0), CHUNK_BYTES)
+        part = self._files.read(request.path, max(request.offset, 0), length)
+        self.counters.chunks += 1
+        if part is None:
+            return FileChunk(request_id=request.request_id, path=request.path, missing=True)
+        return FileChunk(
+            request_id=request.request_id,
+            path=request.path,
+            offset=request.offset,
+            total=part.total,
+            data=part.data,
+            version=part.version,
+        )
+
+    def _publish(self, owner: str, message: DownMessage | ReleaseAnnouncement) -> bool:
+        kind = topics.kind_of(kind_name(message))
+        body = encode_body(message)
+        self._seq += 1
+        payload = encode_envelope(
+            Envelope(
+                v=ENVELOPE_VERSION,
+                kind=body.kind,
+                device=owner,
+                install_id=self._boot_id,
+                boot_id=self._boot_id,
+                stream="live",
+                seq=self._seq,
+                sent_at_ms=self._clock.wall_ms(),
+                enc=body.enc,
+                body=body.data,
+            )
+        )
+        topic = topics.build(self._fleet, kind, owner)
+        return self.connection.publish(topic, payload, qos=kind.qos, retain=kind.retain)
+
+
+def _check_place(topic: topics.Topic, envelope: Envelope) -> None:
+    if envelope.device != topic.owner:
+        raise RejectedError("the envelope names another device: drop it", reason="wrong_device")
+    if envelope.kind not in topic.kind.messages:
+        raise RejectedError("the message is on the wrong topic: drop it", reason="wrong_topic")

@@ -1,0 +1,289 @@
+"""The device's half of the wire, without a thread: outbox up, inbox down, presence beside them.
+
+    outbox row ─► publish ─► … commit in the cloud … ─► Acknowledgement ─► row deleted
+    AssignmentBatch ─► inbox table (commit) ─► PUBACK, AssignmentsAccepted ─► handed on once
+
+`take` takes the driver's events, `pump` does what is due. `sync.session` runs it in a thread.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from sync import inbox, topics
+from sync.clock import Clock
+from sync.codec import (
+    ENVELOPE_VERSION,
+    EncodedBody,
+    Envelope,
+    decode_envelope,
+    decode_message,
+    encode_body,
+    encode_envelope,
+)
+from sync.connection import Connection
+from sync.database import read_meta, transaction, write_meta
+from sync.errors import RejectedError
+from sync.messages import (
+    Acknowledgement,
+    AssignmentBatch,
+    AssignmentsAccepted,
+    Birth,
+    Cancel,
+    FileChunk,
+    InboxMessage,
+    LiveMessage,
+    Message,
+    Offline,
+    ReleaseAnnouncement,
+    kind_name,
+)
+from sync.outbox import Outbox
+from sync.ports import Incoming, Sink, Transport, TransportEvent, Will
+
+POLL_S = 1.0
+"""How often the outbox is looked at without being told: another process may have written to it."""
+
+
+@dataclass(slots=True)
+class DeviceCounters:
+    """What happened since the session was made."""
+
+    sent: int = 0
+    resent: int = 0
+    acknowledged: int = 0
+    rejected: int = 0
+    malformed: int = 0
+    duplicate_assignments: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceOutlets:
+    """Where a link hands on what arrives; called on the link's thread and must not block."""
+
+    inbox: Callable[[InboxMessage], None]
+    chunk: Callable[[FileChunk], None]
+    connected: Callable[[bool], None]
+    acknowledged: Callable[[], None]
+
+
+class DeviceLink:
+    """One device's connection, outbox and inbox; used by one thread."""
+
+    def __init__(
+        self,
+        *,
+        transport: Transport,
+        sink: Sink,
+        conn: sqlite3.Connection,
+        fleet: str,
+        birth: Birth,
+        boot_id: str,
+        outlets: DeviceOutlets,
+        clock: Clock,
+        random: Random,
+    ) -> None:
+        self.counters = DeviceCounters()
+        self.outbox = Outbox(conn, clock=clock, random=random)
+        self.connection = Connection(
+            transport,
+            sink=sink,
+            will=self._next_will,
+            changed=self._changed,
+            clock=clock,
+            random=random,
+        )
+        self._conn = conn
+        self._fleet = fleet
+        self._birth = birth
+        self._boot_id = boot_id
+        self._install_id = read_meta(conn, "install_id") or ""
+        self._outlets = outlets
+        self._clock = clock
+        self._epoch = 0
+        self._live_seq = 0
+        self._credit = 64
+        self._server_epoch = ""
+        self._announced: dict[str, ReleaseAnnouncement] = {}
+
+    def resume(self) -> None:
+        """Hand on the assignments that an earlier process accepted and did not finish."""
+        left = inbox.pending(self._conn)
+        if left:
+            self._outlets.inbox(AssignmentBatch(assignments=left))
+
+    def pump(self) -> float:
+        """Do what is due; seconds until there is something to do, if nothing happens before."""
+        wait_s = self.connection.pump()
+        if self.connection.online:
+            self._send_rows()
+            due_s = self.outbox.next_due_s()
+            wait_s = POLL_S if due_s is None else due_s - self._clock.monotonic_s()
+        return POLL_S if wait_s is None else min(max(wait_s, 0.0), POLL_S)
+
+    def take(self, events: Sequence[TransportEvent]) -> None:
+        """Take events of the transport, in order."""
+        for event in events:
+            if isinstance(event, Incoming):
+                self._receive(event)
+            else:
+                self.connection.handle(event)
+
+    def announce(self, birth: Birth) -> None:
+        """Replace what the device says of itself; follow the new channel's last release."""
+        moved = birth.channel != self._birth.channel
+        self._birth = birth
+        if self.connection.online:
+            self._say_birth()
+        if moved and birth.channel in self._announced:
+            self._outlets.inbox(self._announced[birth.channel])
+
+    def send(self, message: LiveMessage) -> bool:
+        """Publish a message that nobody repeats; False where there is no connection."""
+        return self._publish(message)
+
+    def close(self) -> None:
+        """Say goodbye and end the connection for good."""
+        self._publish(
+            Offline(
+                device_id=self._birth.device_id,
+                boot_id=self._boot_id,
+                epoch=self._epoch,
+                clean=True,
+            )
+        )
+        self.connection.close()
+
+    def _changed(self) -> None:
+        if self.connection.online:
+            self.connection.subscribe(topics.device_filters(self._fleet, self._birth.device_id))
+            self._say_birth()
+        else:
+            self.outbox.expect_nothing()
+        self._outlets.connected(self.connection.online)
+
+    def _next_will(self) -> Will:
+        """The will of the connection that is about to be made; counts the connection, durably."""
+        with transaction(self._conn):
+            self._epoch = int(read_meta(self._conn, "epoch") or 0) + 1
+            write_meta(self._conn, "epoch", str(self._epoch))
+        will = Offline(device_id=self._birth.device_id, boot_id=self._boot_id, epoch=self._epoch)
+        return Will(self._topic(will), self._live_envelope(will))
+
+    def _say_birth(self) -> None:
+        self._publish(
+            replace(
+                self._birth,
+                boot_id=self._boot_id,
+                epoch=self._epoch,
+                sent_at_ms=self._clock.wall_ms(),
+            )
+        )
+
+    def _send_rows(self) -> None:
+        for row in self.outbox.claim(self._credit):
+            kind = topics.kind_of(row.body.kind)
+            topic = topics.build(self._fleet, kind, self._birth.device_id)
+            payload = self._envelope(row.body, "outbox", row.seq, attempt=row.attempt)
+            if not self.connection.publish(topic, payload, qos=kind.qos, retain=kind.retain):
+                return
+            self.counters.sent += 1
+            self.counters.resent += row.attempt > 1
+
+    def _receive(self, incoming: Incoming) -> None:
+        try:
+            message = self._read(incoming)
+        except RejectedError:
+            self.counters.malformed += 1
+        else:
+            self._take(message)
+        self.connection.acknowledge(incoming)
+
+    def _read(self, incoming: Incoming) -> Message:
+        topic = topics.parse(incoming.topic)
+        envelope = decode_envelope(incoming.payload)
+        mine = topic.kind.direction is topics.Direction.BROADCAST or (
+            topic.owner == envelope.device == self._birth.device_id
+        )
+        if not mine or envelope.kind not in topic.kind.messages:
+            raise RejectedError("message for another device or topic: drop it", reason="misplaced")
+        return decode_message(envelope)
+
+    def _take(self, message: Message) -> None:
+        match message:
+            case Acknowledgement():
+                self._settle(message)
+            case AssignmentBatch():
+                self._accept(message)
+            case Cancel():
+                with transaction(self._conn):
+                    inbox.cancel(
+                        self._conn, message.assignment_ids, received_at_ms=self._clock.wall_ms()
+                    )
+                self._outlets.inbox(message)
+            case ReleaseAnnouncement():
+                self._announced[message.channel] = message
+                if message.channel == self._birth.channel:
+                    self._outlets.inbox(message)
+            case FileChunk():
+                self._outlets.chunk(message)
+            case _:
+                self.counters.malformed += 1
+
+    def _settle(self, message: Acknowledgement) -> None:
+        if message.server_epoch != self._server_epoch:
+            if self._server_epoch:
+                self.outbox.expect_nothing()
+            self._server_epoch = message.server_epoch
+        self._credit = message.credit
+        if message.install_id != self._install_id:
+            return
+        self.counters.acknowledged += self.outbox.acknowledge(message.sequences)
+        self.outbox.reject(message.rejected)
+        self.counters.rejected += len(message.rejected)
+        if message.sequences or message.rejected:
+            self._outlets.acknowledged()
+
+    def _accept(self, message: AssignmentBatch) -> None:
+        with transaction(self._conn):
+            fresh = inbox.accept(
+                self._conn, message.assignments, received_at_ms=self._clock.wall_ms()
+            )
+        self.counters.duplicate_assignments += len(message.assignments) - len(fresh)
+        ids = tuple(assignment.id for assignment in message.assignments)
+        self._publish(AssignmentsAccepted(assignment_ids=ids))
+        if fresh:
+            self._outlets.inbox(AssignmentBatch(assignments=fresh))
+
+    def _publish(self, message: Message) -> bool:
+        kind = topics.kind_of(kind_name(message))
+        return self.connection.publish(
+            self._topic(message), self._live_envelope(message), qos=kind.qos, retain=kind.retain
+        )
+
+    def _topic(self, message: Message) -> str:
+        return topics.build(self._fleet, topics.kind_of(kind_name(message)), self._birth.device_id)
+
+    def _live_envelope(self, message: Message) -> bytes:
+        self._live_seq += 1
+        return self._envelope(encode_body(message), "live", self._live_seq)
+
+    def _envelope(self, body: EncodedBody, stream: str, seq: int, *, attempt: int = 1) -> bytes:
+        return encode_envelope(
+            Envelope(
+                v=ENVELOPE_VERSION,
+                kind=body.kind,
+                device=self._birth.device_id,
+                install_id=self._install_id,
+                boot_id=self._boot_id,
+                stream=stream,
+                seq=seq,
+                sent_at_ms=self._clock.wall_ms(),
+                enc=body.enc,
+                body=body.data,
+                attempt=attempt,
+            )
+        )

@@ -1,0 +1,429 @@
+"""The wire as the rest of the project sees it: DeviceSession on phones and farms, CloudSession.
+
+Each runs its link in one background thread that takes everything from one queue: the driver's
+events, wake-ups and commands from other threads. No callback of the driver does any work, and no
+lock is held while something is published.
+"""
+
+from __future__ import annotations
+
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Protocol
+
+import structlog
+
+from sync.clock import Clock, SystemClock
+from sync.cloud_link import (
+    CloudCounters,
+    CloudLink,
+    CloudOutlets,
+    DeadLetter,
+    IngestHandler,
+    Received,
+)
+from sync.database import create_schema, open_database, read_meta, transaction
+from sync.device_link import DeviceCounters, DeviceLink, DeviceOutlets
+from sync.errors import LinkLostError
+from sync.fetch import MAX_FILE_BYTES, FileFetcher
+from sync.messages import (
+    Birth,
+    DownMessage,
+    InboxMessage,
+    LiveMessage,
+    ReleaseAnnouncement,
+)
+from sync.outbox import depth, parked
+from sync.ports import (
+    Connected,
+    Disconnected,
+    FileSource,
+    Incoming,
+    Transport,
+    TransportEvent,
+)
+from sync.vocabulary import new_uuid7
+
+__all__ = [
+    "CloudSession",
+    "CloudStats",
+    "DeadLetter",
+    "DeviceSession",
+    "DeviceStats",
+    "IngestHandler",
+    "Received",
+]
+
+_log = structlog.get_logger()
+_Command = Callable[[], object]
+_Item = TransportEvent | _Command
+_CLOSE_TIMEOUT_S = 5.0
+_DATABASE_RETRY_S = 1.0
+_PROGRESS_POLL_S = 0.2
+_MAX_BATCH = 256
+
+
+class _Work(Protocol):
+    def pump(self) -> float: ...
+
+    def take(self, events: Sequence[TransportEvent]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Loop:
+    """The thread that owns a link: hands it what waits in the queue, then what is due."""
+
+    def __init__(self, name: str, work: _Work, items: queue.SimpleQueue[_Item]) -> None:
+        self.database_errors = 0
+        self.connected = threading.Event()
+        self._work = work
+        self._items = items
+        self._failure: Exception | None = None
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread after it has said goodbye; True where it did so in time."""
+        self._stopping = True
+        self._items.put(_nothing)
+        if self._thread.ident is not None:
+            self._thread.join(_CLOSE_TIMEOUT_S)
+
+    def check(self) -> None:
+        """Raise what ended the thread, where something did."""
+        if self._failure is not None:
+            raise RuntimeError(f"{self._thread.name} ended by an error") from self._failure
+
+    def _run(self) -> None:
+        wait_s = 0.0
+        try:
+            while not self._stopping:
+                wait_s = self._turn(wait_s)
+        except Exception as error:  # noqa: BLE001 - the owner learns of it by its next call
+            self._failure = error
+            _log.exception("session_failed", session=self._thread.name)
+        finally:
+            self._work.close()
+
+    def _turn(self, wait_s: float) -> float:
+        try:
+            for group in self._drain(wait_s):
+                if callable(group):
+                    group()
+                else:
+                    self._work.take(group)
+            return self._work.pump()
+        except sqlite3.OperationalError as error:  # a full disk, or a writer that holds on too long
+            self.database_errors += 1
+            _log.warning("session_database_failed", session=self._thread.name, error=str(error))
+            return _DATABASE_RETRY_S
+
+    def _drain(self, wait_s: float) -> Iterator[list[TransportEvent] | _Command]:
+        """What waits in the queue, in order, with neighbouring events together."""
+        events: list[TransportEvent] = []
+        for item in self._waiting(wait_s):
+            if isinstance(item, Connected | Disconnected | Incoming):
+                events.append(item)
+                continue
+            if events:
+                yield events
+                events = []
+            yield item
+        if events:
+            yield events
+
+    def _waiting(self, wait_s: float) -> Iterator[_Item]:
+        try:
+            yield self._items.get(block=wait_s > 0, timeout=wait_s)
+            for _ in range(_MAX_BATCH - 1):
+                yield self._items.get_nowait()
+        except queue.Empty:
+            return
+
+
+def _nothing() -> None:
+    """Make a waiting loop look around."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceStats:
+    """How a device's session does; see DeviceCounters for the counts since its start."""
+
+    connected: bool
+    connects: int
+    last_error: str
+    depth: int
+    parked: int
+    outstanding: int
+    database_errors: int
+    counters: DeviceCounters
+
+
+class DeviceSession:
+    """A device's wire: drains the outbox, keeps the inbox, fetches files. Thread-safe.
+
+    Args:
+        transport: a fresh connection that nobody else uses.
+        database: the device's SQLite file; the wire's tables are made where they are missing.
+        birth: what the device is; boot, epoch and time are filled in for each connection.
+    """
+
+    def __init__(
+        self,
+        *,
+        transport: Transport,
+        database: Path,
+        fleet: str,
+        birth: Birth,
+        clock: Clock | None = None,
+        random: Random | None = None,
+        new_id: Callable[[], str] = new_uuid7,
+    ) -> None:
+        clock = clock or SystemClock()
+        self.boot_id = new_id()
+        self._conn = open_database(database)
+        with transaction(self._conn):
+            create_schema(self._conn, install_id=new_id())
+        self.install_id = read_meta(self._conn, "install_id") or ""
+        self._reader = open_database(database)
+        self._reader_lock = threading.Lock()
+        self._progress = threading.Condition()
+        self._inbox: queue.SimpleQueue[InboxMessage] = queue.SimpleQueue()
+        self._items: queue.SimpleQueue[_Item] = queue.SimpleQueue()
+        self._fetcher = FileFetcher(self.send, clock=clock, new_id=new_id)
+        self._clock = clock
+        self._link = DeviceLink(
+            transport=transport,
+            sink=self._items.put,
+            conn=self._conn,
+            fleet=fleet,
+            birth=birth,
+            boot_id=self.boot_id,
+            outlets=DeviceOutlets(
+                inbox=self._inbox.put,
+                chunk=self._fetcher.take,
+                connected=self._connection_changed,
+                acknowledged=self._notify,
+            ),
+            clock=clock,
+            random=random or Random(self.boot_id),
+        )
+        self._loop = _Loop(f"wire-{birth.device_id}", self._link, self._items)
+
+    def start(self) -> None:
+        """Begin to work in the background; unfinished assignments are the first message."""
+        self._link.resume()
+        self._loop.start()
+
+    def close(self) -> None:
+        """Say goodbye and stop; what is not acknowledged stays in the outbox. Idempotent."""
+        self._loop.stop()
+        self._conn.close()
+        with self._reader_lock:
+            self._reader.close()
+
+    def wake(self) -> None:
+        """Say that rows were committed to the outbox, so that they leave at once."""
+        self._items.put(_nothing)
+
+    def send(self, message: LiveMessage) -> None:
+        """Publish a message that may be lost; without a connection it is."""
+        self._items.put(partial(self._link.send, message))
+
+    def announce(self, birth: Birth) -> None:
+        """Say anew what this device is (another release, another channel)."""
+        self._items.put(partial(self._link.announce, birth))
+
+    def next_message(self, timeout_s: float) -> InboxMessage | None:
+        """The next message for this device's owner, or None after `timeout_s`.
+
+        Raises: RuntimeError: the session's thread ended by an error.
+        """
+        self._loop.check()
+        try:
+            return self._inbox.get(block=timeout_s > 0, timeout=timeout_s)
+        except queue.Empty:
+            self._loop.check()
+            return None
+
+    def fetch(
+        self,
+        path: str,
+        *,
+        offset: int = 0,
+        stall_timeout_s: float = 30.0,
+        max_bytes: int = MAX_FILE_BYTES,
+    ) -> Iterator[bytes]:
+        """A release file's bytes from `offset` on; blocks its caller only. See FileFetcher.fetch."""
+        return self._fetcher.fetch(
+            path, offset=offset, stall_timeout_s=stall_timeout_s, max_bytes=max_bytes
+        )
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a connection to the broker now."""
+        return self._loop.connected.is_set()
+
+    def wait_connected(self, timeout_s: float) -> bool:
+        """Wait for a connection; False where there is none after `timeout_s`."""
+        return self._loop.connected.wait(timeout_s)
+
+    def wait_drained(self, timeout_s: float) -> bool:
+        """Wait until the cloud has answered for every row; False where some are left."""
+        deadline_s = self._clock.monotonic_s() + timeout_s
+        with self._progress:
+            while self._depth():
+                left_s = deadline_s - self._clock.monotonic_s()
+                if left_s <= 0:
+                    return False
+                self._progress.wait(min(left_s, _PROGRESS_POLL_S))
+        return True
+
+    def stats(self) -> DeviceStats:
+        """Counts and depths at this moment."""
+        with self._reader_lock:
+            waiting, given_up = depth(self._reader), len(parked(self._reader))
+        return DeviceStats(
+            connected=self.connected,
+            connects=self._link.connection.connects,
+            last_error=self._link.connection.last_error,
+            depth=waiting,
+            parked=given_up,
+            outstanding=self._link.outbox.outstanding,
+            database_errors=self._loop.database_errors,
+            counters=replace(self._link.counters),
+        )
+
+    def _depth(self) -> int:
+        with self._reader_lock:
+            return depth(self._reader)
+
+    def _notify(self) -> None:
+        with self._progress:
+            self._progress.notify_all()
+
+    def _connection_changed(self, online: bool) -> None:  # noqa: FBT001 - an event's one value
+        (self._loop.connected.set if online else self._loop.connected.clear)()
+
+
+@dataclass(frozen=True, slots=True)
+class CloudStats:
+    """How the cloud's session does; see CloudCounters for the counts since its start."""
+
+    connected: bool
+    connects: int
+    last_error: str
+    devices: tuple[str, ...]
+    counters: CloudCounters
+
+
+class CloudSession:
+    """The service's wire: hands batches to `ingest`, serves files, reaches devices. Thread-safe.
+
+    Args:
+        ingest: commits a batch; called on the session's thread, so batches never overlap.
+        files: what devices may fetch.
+        shards: only the devices of these shards; None means all.
+        dead_letter: gets what was given up, before the sender is told.
+        credit: how many outbox rows each device may have outstanding.
+    """
+
+    def __init__(
+        self,
+        *,
+        transport: Transport,
+        fleet: str,
+        ingest: IngestHandler,
+        files: FileSource,
+        shards: tuple[int, ...] | None = None,
+        dead_letter: Callable[[DeadLetter], None] | None = None,
+        credit: int = 64,
+        clock: Clock | None = None,
+        random: Random | None = None,
+        new_id: Callable[[], str] = new_uuid7,
+    ) -> None:
+        boot_id = new_id()
+        self._items: queue.SimpleQueue[_Item] = queue.SimpleQueue()
+        self._link = CloudLink(
+            transport=transport,
+            sink=self._items.put,
+            fleet=fleet,
+            shards=shards,
+            files=files,
+            outlets=CloudOutlets(
+                ingest=ingest,
+                dead_letter=dead_letter or _log_dead_letter,
+                connected=self._connection_changed,
+            ),
+            boot_id=boot_id,
+            clock=clock or SystemClock(),
+            random=random or Random(boot_id),
+            credit=credit,
+        )
+        self._loop = _Loop("wire-cloud", self._link, self._items)
+
+    def start(self) -> None:
+        """Begin to work in the background."""
+        self._loop.start()
+
+    def close(self) -> None:
+        """Stop after the batch in progress; what was not committed comes again. Idempotent."""
+        self._loop.stop()
+
+    def send(self, device_id: str, message: DownMessage) -> None:
+        """Publish to one device, which may be away: say it again until it shows an effect.
+
+        Raises: LinkLostError: there is no connection to the broker now.
+        """
+        self._loop.check()
+        if not self.connected:
+            raise LinkLostError("the cloud is not connected to the broker: send again later")
+        self._items.put(partial(self._link.send, device_id, message))
+
+    def announce(self, announcement: ReleaseAnnouncement) -> None:
+        """Say what a channel points at, now and to whoever subscribes later. Idempotent."""
+        self._items.put(partial(self._link.announce, announcement))
+
+    def set_credit(self, credit: int) -> None:
+        """How many rows each device may have outstanding; 0 holds uploads back."""
+        self._items.put(partial(self._link.set_credit, credit))
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a connection to the broker now."""
+        return self._loop.connected.is_set()
+
+    def wait_connected(self, timeout_s: float) -> bool:
+        """Wait for a connection; False where there is none after `timeout_s`."""
+        return self._loop.connected.wait(timeout_s)
+
+    def stats(self) -> CloudStats:
+        """Counts at this moment.
+
+        Raises: RuntimeError: the session's thread ended by an error.
+        """
+        self._loop.check()
+        return CloudStats(
+            connected=self.connected,
+            connects=self._link.connection.connects,
+            last_error=self._link.connection.last_error,
+            devices=self._link.devices,
+            counters=replace(self._link.counters),
+        )
+
+    def _connection_changed(self, online: bool) -> None:  # noqa: FBT001 - an event's one value
+        (self._loop.connected.set if online else self._loop.connected.clear)()
+
+
+def _log_dead_letter(letter: DeadLetter) -> None:
+    _log.warning("message_dead_lettered", topic=letter.topic, reason=letter.reason)
