@@ -12,6 +12,7 @@ ProjectError
 ├── IntegrityError
 │   ├── PhoneFaultError         the phone answers nonsense: the episode becomes an env_error
 │   ├── PolicyFilesError        the base's graphs and its card do not belong together
+│   ├── InstalledFilesError     an installed release is not whole on disk: go back to the one before
 │   └── TrajectoryLogError      the log is damaged, or newer than this program
 └── DeviceError                 base of all of them
 """
@@ -67,6 +68,10 @@ class SettingsError(DeviceError, RejectedError):
 
 class PolicyFilesError(DeviceError, IntegrityError):
     """The exported base is incomplete, or its parts do not belong together."""
+
+
+class InstalledFilesError(DeviceError, IntegrityError):
+    """An installed release, or the record of what is installed, is not whole on disk."""
 
 
 class TrajectoryLogError(DeviceError, IntegrityError):

@@ -171,7 +171,7 @@ def require_newer(release: Release, *, installed: Release | None, floor: int) ->
 
     Args:
         installed: what runs now; the very same release may be applied again.
-        floor: highest version that this phone installed, or that its channel pointed to.
+        floor: highest version that this phone ever put on trial.
 
     Raises: RejectedError: "older_version".
     """

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,7 +26,7 @@ from tuf.ngclient import Updater, UpdaterConfig
 from tuf.ngclient.fetcher import FetcherInterface
 
 from sync.adapter_file import MAX_FILE_BYTES, adapter_digest
-from sync.durable_file import write_durably
+from sync.durable_file import exclusive, write_durably
 from sync.errors import IntegrityError, RejectedError, TransientError
 from sync.releases import (
     ADAPTER_ENTRY,
@@ -117,36 +117,36 @@ class TrustedClient:
 
     def refresh(self) -> None:
         """Bring the trusted metadata up to date; `release` and `adapter` answer from it."""
-        session = _Session(self._metadata_dir, self._root, _Fetcher(self._fetch))
-        session.refresh()
-        self._session = session
+        with self._exclusive():
+            self._start_session()
 
     def channel(self, name: str) -> Release | None:
         """What channel `name` points to now, after a refresh; None while it points nowhere."""
-        self.refresh()
-        session = self._current()
-        data = session.target(f"channels/{name}.json", MAX_DESCRIPTION_BYTES)
-        if data is None:
-            return None
-        pointer = pointer_from_json(data)
-        release = session.release(pointer.release_id)
+        with self._exclusive():
+            session = self._start_session()
+            data = session.target(f"channels/{name}.json", MAX_DESCRIPTION_BYTES)
+            if data is None:
+                return None
+            pointer = pointer_from_json(data)
+            release = session.release(pointer.release_id)
         if pointer.channel != name or release.version != pointer.version:
             raise _rejected(f"the pointer of {name} contradicts itself", Reason.TAMPERED)
         return release
 
     def release(self, release_id: str) -> Release:
         """The description of any published release, after a refresh where it is not known yet."""
-        try:
-            return self._current().release(release_id)
-        except RejectedError as error:
-            if error.reason != Reason.UNKNOWN_RELEASE:
-                raise
-        self.refresh()
-        return self._current().release(release_id)
+        with self._exclusive():
+            try:
+                return self._current_session().release(release_id)
+            except RejectedError as error:
+                if error.reason != Reason.UNKNOWN_RELEASE:
+                    raise
+            return self._start_session().release(release_id)
 
     def adapter(self, release: Release) -> bytes:
         """The adapter file of `release`, verified."""
-        return self._current().adapter(release)
+        with self._exclusive():
+            return self._current_session().adapter(release)
 
     def verify_bundle(self, bundle: Bundle) -> Release:
         """The release in `bundle`, whose description and adapter verified against the root.
@@ -156,32 +156,30 @@ class TrustedClient:
         (`releases.require_newer`), because the metadata in a bundle is as old as the bundle.
         """
         fetcher = _Fetcher(_bundle_source(bundle), bundle.metadata)
-        with TemporaryDirectory(dir=self._directory, prefix=".check-") as scratch:
-            known_roots = self._metadata_dir / "root_history"
-            if known_roots.is_dir():
-                shutil.copytree(known_roots, Path(scratch) / "root_history")
-            session = _Session(Path(scratch), self._root, fetcher, offline=True)
-            session.refresh()
-            try:
-                release = session.release(bundle.release().id)
-            except RejectedError as error:
-                raise _rejected(
-                    f"the description is not what was signed: {error}", Reason.TAMPERED
-                ) from error
-            session.adapter(release)
-        self._remember(fetcher)
+        with self._exclusive():
+            with TemporaryDirectory(dir=self._directory, prefix=".check-") as scratch:
+                known_roots = self._metadata_dir / "root_history"
+                if known_roots.is_dir():
+                    shutil.copytree(known_roots, Path(scratch) / "root_history")
+                session = _Session(Path(scratch), self._root, fetcher, offline=True)
+                session.refresh()
+                release = _described(session, bundle)
+                session.adapter(release)
+            with suppress(RejectedError):  # this phone may know newer metadata already
+                _Session(self._metadata_dir, self._root, fetcher, offline=True).refresh()
         return release
 
-    def _remember(self, fetcher: _Fetcher) -> None:
-        """Keep the bundle's metadata as trusted, unless this phone knows newer metadata."""
-        with suppress(RejectedError):
-            _Session(self._metadata_dir, self._root, fetcher, offline=True).refresh()
+    def _exclusive(self) -> AbstractContextManager[None]:
+        return exclusive(self._directory / "lock")
 
-    def _current(self) -> _Session:
-        if self._session is None:
-            self.refresh()
-        assert self._session is not None
-        return self._session
+    def _start_session(self) -> _Session:
+        session = _Session(self._metadata_dir, self._root, _Fetcher(self._fetch))
+        session.refresh()
+        self._session = session
+        return session
+
+    def _current_session(self) -> _Session:
+        return self._start_session() if self._session is None else self._session
 
 
 class _Session:
@@ -299,6 +297,16 @@ class _Fetcher(FetcherInterface):
             raise exceptions.DownloadHTTPError(f"there is no {url}", 404) from error
         except (TransientError, OSError) as error:
             raise exceptions.DownloadError(f"{url} could not be fetched: {error}") from error
+
+
+def _described(session: _Session, bundle: Bundle) -> Release:
+    """The signed description of what the bundle claims to be."""
+    try:
+        return session.release(bundle.release().id)
+    except RejectedError as error:
+        raise _rejected(
+            f"the description is not what was signed: {error}", Reason.TAMPERED
+        ) from error
 
 
 def _bundle_source(bundle: Bundle) -> Fetch:

@@ -1,0 +1,362 @@
+"""Releases on one phone: verified, staged beside what runs, tried, kept or taken back.
+
+    idle → announced → downloading → verified → staged → trial → committed
+             └────────────┴──────────────┴→ idle (refused)  └──→ reverted
+
+What runs is replaced only by one rename of `slots/state.json`, so a crash at any moment leaves the
+old release or the new one. A release on trial has a number of loads, counted down on disk *before*
+each load: a policy that kills its process is taken back at a later start, without a network.
+Expired metadata or a lost server never stop what runs.
+
+Each transition goes to `report`, whose owner puts it into the outbox.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from device_runtime.errors import InstalledFilesError, InstallError
+from device_runtime.slots import InstalledRelease, PhoneBase, Slots, SlotState, other_slot
+from device_runtime.transitions import InstallState, Transition
+from sync.adapter_file import AdapterFile, unpack
+from sync.clock import Clock, SystemClock
+from sync.errors import ProjectError, RejectedError
+from sync.releases import Bundle, Reason, read_bundle, require_fits, require_newer
+from sync.trust import TrustedClient, enrol_root
+from sync.vocabulary import FACTORY_RELEASE, Release
+
+_MAX_REVERTED = 64
+
+
+@dataclass(frozen=True, slots=True)
+class InstallOutcome:
+    """What came of one attempt.
+
+    Attributes:
+        applied: whether the release is what acts now.
+        reason: why not.
+        installed: what acts now, either way.
+    """
+
+    applied: bool
+    installed: InstalledRelease
+    reason: str | None = None
+    detail: str = ""
+
+
+def enrol(phone_dir: Path, root: bytes, base: PhoneBase | None = None) -> None:
+    """Lay what the phone trusts, and the base that its adapters must fit. Idempotent.
+
+    Raises:
+        RejectedError: `root` is no root metadata.
+        IntegrityError: the phone trusts another root already.
+    """
+    enrol_root(phone_dir / "trust", root)
+    if base is not None:
+        slots = Slots(phone_dir)
+        with slots.locked():
+            slots.write_state(msgspec.structs.replace(slots.state(), base=base))
+
+
+class Installer:
+    """The only thing that changes which release acts on a phone.
+
+    Args:
+        phone_dir: the phone's folder, enrolled.
+        client: verifies against the phone's own root.
+        base: what adapters must fit; as enrolled where not given.
+        probe: loads an adapter as the policy would; raises a `ProjectError` where it cannot.
+        report: gets each transition, in order.
+        trial_loads: how often a release may be loaded before it must have been committed.
+    """
+
+    def __init__(
+        self,
+        phone_dir: Path,
+        client: TrustedClient,
+        *,
+        base: PhoneBase | None = None,
+        probe: Callable[[AdapterFile], None] | None = None,
+        report: Callable[[Transition], None] | None = None,
+        clock: Clock | None = None,
+        trial_loads: int = 3,
+    ) -> None:
+        if trial_loads < 1:
+            raise ValueError(f"a trial needs at least one load, got {trial_loads}")
+        self._slots = Slots(phone_dir)
+        self._client = client
+        self._probe = probe
+        self._report = report
+        self._clock = SystemClock() if clock is None else clock
+        self._trial_loads = trial_loads
+        if base is not None and self._slots.state().base != base:
+            with self._slots.locked():
+                self._slots.write_state(msgspec.structs.replace(self._slots.state(), base=base))
+
+    def current(self) -> InstalledRelease:
+        """What acts now.
+
+        Raises: InstalledFilesError: the slot that acts is not whole; `begin_load` reverts it.
+        """
+        return self._active(self._slots.state())
+
+    def apply_bundle(self, path: Path) -> InstallOutcome:
+        """Install the release in the bundle at `path`, however old the file or its name is.
+
+        The very release that acts already is applied, without a new trial.
+
+        Raises: OSError: the file cannot be read.
+        """
+        self._enter(InstallState.ANNOUNCED, detail=path.name)
+        try:
+            bundle = read_bundle(path)
+            self._enter(InstallState.DOWNLOADING, _claimed(bundle), detail=path.name)
+            release = self._client.verify_bundle(bundle)
+            return self._install(release, bundle.adapter)
+        except RejectedError as error:
+            return self._refused(error)
+
+    def refresh(self, channel: str) -> InstallOutcome | None:
+        """Install what `channel` points to; None where there is nothing to do.
+
+        A release that was taken back on this phone is not tried again. Downloads hold up nothing
+        that acts.
+
+        Raises: TransientError: the network failed; what runs goes on, try again later.
+        """
+        release: Release | None = None
+        try:
+            release = self._client.channel(channel)
+            if release is None or not self._is_news(release):
+                return None
+            self._enter(InstallState.ANNOUNCED, release, detail=channel)
+            self._judge(self._slots.state(), release)
+            self._enter(InstallState.DOWNLOADING, release, detail=channel)
+            return self._install(release, self._client.adapter(release))
+        except RejectedError as error:
+            return self._refused(error, release)
+
+    def adapter_for(self, release_id: str) -> AdapterFile | None:
+        """The adapter of any published release, for pinned assignments; installs nothing.
+
+        None is the factory's policy.
+
+        Raises:
+            InstallError: the release does not verify or does not fit this phone.
+            TransientError: the network failed.
+        """
+        state = self._slots.state()
+        for slot in (state.active, state.fallback):
+            try:
+                installed = self._slots.installed(slot)
+                if installed.release_id == release_id:
+                    return installed.read()
+            except InstalledFilesError:
+                continue  # damaged here: the server has it whole
+        if release_id == FACTORY_RELEASE:
+            return None
+        try:
+            release = self._client.release(release_id)
+            _require_fits(state, release)
+            return _opened(state, release, self._client.adapter(release))
+        except RejectedError as error:
+            raise InstallError(str(error), reason=error.reason) from error
+
+    def begin_load(self) -> InstalledRelease:
+        """What to load now; a release on trial loses one of its loads first.
+
+        Takes back a release whose loads are used up, whose files are damaged, or which belongs to
+        another base than the phone's.
+        """
+        with self._slots.locked():
+            state = self._slots.state()
+            if state.trial_left == 0:
+                state = self._revert(state, Reason.CRASH_LOOP)
+            state = self._whole(state)
+            if state.trial_left is not None:
+                left = state.trial_left - 1
+                state = self._slots.write_state(msgspec.structs.replace(state, trial_left=left))
+            return self._active(state)
+
+    def commit(self) -> InstalledRelease:
+        """The release on trial has shown that it can act: keep it. Idempotent."""
+        with self._slots.locked():
+            state = self._slots.state()
+            if state.trial_left is not None:
+                state = self._slots.write_state(msgspec.structs.replace(state, trial_left=None))
+                self._enter(InstallState.COMMITTED, self._active(state).release)
+            return self._active(state)
+
+    def revert(self, reason: Reason) -> InstalledRelease:
+        """Go back to what acted before, and from there to the factory's policy."""
+        with self._slots.locked():
+            state = self._slots.state()
+            if state.active != "factory":
+                state = self._whole(self._revert(state, reason))
+            return self._active(state)
+
+    def _install(self, release: Release, adapter: bytes) -> InstallOutcome:
+        with self._slots.locked():
+            state = self._whole(self._slots.state())
+            self._judge(state, release)
+            opened = _opened(state, release, adapter)
+            self._enter(InstallState.VERIFIED, release)
+            active = self._active(state)
+            if active.release == release:
+                return InstallOutcome(applied=True, installed=active, detail="it acts already")
+            return self._tried(self._staged(state, release, adapter), opened)
+
+    def _staged(self, state: SlotState, release: Release, adapter: bytes) -> SlotState:
+        """The state once `release` acts, on trial, and what acted before is where to go back."""
+        if state.trial_left is not None:  # a newer release ends an older one's trial
+            state = self._slots.write_state(
+                msgspec.structs.replace(state, active=state.fallback, trial_left=None)
+            )
+        slot = other_slot(state.active)
+        self._slots.write(slot, release, adapter)
+        self._enter(InstallState.STAGED, release)
+        state = self._slots.write_state(
+            msgspec.structs.replace(
+                state,
+                active=slot,
+                fallback=state.active,
+                trial_left=self._trial_loads - (0 if self._probe is None else 1),
+                floor=max(state.floor, release.version),
+            )
+        )
+        self._enter(InstallState.TRIAL, release)
+        return state
+
+    def _tried(self, state: SlotState, adapter: AdapterFile) -> InstallOutcome:
+        """The outcome of one load by the probe, which counts as the trial's first."""
+        if self._probe is not None:
+            try:
+                self._probe(adapter)
+            except ProjectError as error:
+                reason = error.reason if isinstance(error, RejectedError) else Reason.PROBE_FAILED
+                state = self._revert(state, reason, str(error))
+                return InstallOutcome(
+                    applied=False,
+                    installed=self._active(state),
+                    reason=str(reason),
+                    detail=str(error),
+                )
+            except BaseException:
+                self._revert(state, Reason.PROBE_FAILED)
+                raise
+        return InstallOutcome(applied=True, installed=self._active(state))
+
+    def _judge(self, state: SlotState, release: Release) -> None:
+        try:
+            installed = self._active(state).release
+        except InstalledFilesError:
+            installed = None
+        require_newer(release, installed=installed, floor=state.floor)
+        _require_fits(state, release)
+
+    def _is_news(self, release: Release) -> bool:
+        state = self._slots.state()
+        if release.id in state.reverted:
+            return False
+        try:
+            return self._slots.checked(state.active).release != release
+        except InstalledFilesError:
+            return True
+
+    def _active(self, state: SlotState) -> InstalledRelease:
+        return self._slots.installed(state.active, on_trial=state.trial_left is not None)
+
+    def _whole(self, state: SlotState) -> SlotState:
+        """The state once nothing acts that is damaged or made for another base."""
+        while state.active != "factory":
+            try:
+                release = self._slots.checked(state.active).release
+                if release is not None:
+                    _require_fits(state, release)
+                return state
+            except InstalledFilesError as error:
+                state = self._revert(state, Reason.DAMAGED, str(error))
+            except RejectedError as error:
+                state = self._revert(state, error.reason, str(error))
+        return state
+
+    def _revert(self, state: SlotState, reason: str, detail: str = "") -> SlotState:
+        try:
+            release = self._slots.installed(state.active).release
+        except InstalledFilesError:
+            release = None
+        reverted = state.reverted
+        if release is not None and release.id not in reverted:
+            reverted = (*reverted, release.id)[-_MAX_REVERTED:]
+        state = self._slots.write_state(
+            msgspec.structs.replace(
+                state,
+                active=state.fallback,
+                fallback="factory",
+                trial_left=None,
+                reverted=reverted,
+            )
+        )
+        self._enter(InstallState.REVERTED, release, reason=reason, detail=detail)
+        return state
+
+    def _refused(self, error: RejectedError, release: Release | None = None) -> InstallOutcome:
+        self._enter(InstallState.IDLE, release, reason=error.reason, detail=str(error))
+        with self._slots.locked():
+            installed = self._active(self._whole(self._slots.state()))
+        return InstallOutcome(
+            applied=False, installed=installed, reason=str(error.reason), detail=str(error)
+        )
+
+    def _enter(
+        self,
+        state: InstallState,
+        release: Release | None = None,
+        *,
+        reason: str = "",
+        detail: str = "",
+    ) -> None:
+        if self._report is None:
+            return
+        self._report(
+            Transition(
+                state=state,
+                release_id="" if release is None else release.id,
+                version=0 if release is None else release.version,
+                adapter_digest="" if release is None else release.adapter_digest,
+                reason=str(reason),
+                detail=detail,
+                at_ms=self._clock.wall_ms(),
+            )
+        )
+
+
+def _require_fits(state: SlotState, release: Release) -> None:
+    require_fits(
+        release,
+        base_digest=state.base.digest,
+        policy_io_version=state.base.policy_io_version,
+    )
+
+
+def _opened(state: SlotState, release: Release, adapter: bytes) -> AdapterFile:
+    """The adapter, readable, finite, and made for what its release says."""
+    opened = unpack(adapter)
+    inside = dataclasses.replace(
+        release, base_digest=opened.base_digest, policy_io_version=opened.policy_io_version
+    )
+    _require_fits(state, inside)
+    return opened
+
+
+def _claimed(bundle: Bundle) -> Release | None:
+    """What the bundle says it is, for the report only."""
+    try:
+        return bundle.release()
+    except RejectedError:
+        return None

@@ -1,0 +1,50 @@
+"""The states of an update on a phone, and what is told of each change between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class InstallState(StrEnum):
+    """Where an update is."""
+
+    IDLE = "idle"
+    ANNOUNCED = "announced"
+    DOWNLOADING = "downloading"
+    VERIFIED = "verified"
+    STAGED = "staged"
+    TRIAL = "trial"
+    COMMITTED = "committed"
+    REVERTED = "reverted"
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One step of an update.
+
+    Attributes:
+        state: the state that was entered; `IDLE` with a reason means refused.
+        release_id, version: as claimed before "verified", as signed from then on.
+        reason: code of `sync.releases.Reason`; empty where nothing went wrong.
+        detail: one line for a person.
+    """
+
+    state: InstallState
+    release_id: str = ""
+    version: int = 0
+    adapter_digest: str = ""
+    reason: str = ""
+    detail: str = ""
+    at_ms: int = 0
+
+    def fields(self) -> dict[str, str]:
+        """The transition as the text fields of an event message."""
+        return {
+            "state": self.state.value,
+            "release_id": self.release_id,
+            "version": str(self.version),
+            "adapter_digest": self.adapter_digest,
+            "reason": self.reason,
+            "detail": self.detail,
+        }
