@@ -85,6 +85,11 @@ class TextTable:
         """float32 [n, d]: the vectors of all strings seen so far, by row."""
         return self._vectors[: len(self._rows)]
 
+    @property
+    def texts(self) -> list[str]:
+        """The strings seen so far, by row."""
+        return list(self._rows)
+
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """float32 [len(texts), d]: one vector per text; zeros for a text without words."""
         rows = self.rows(texts)

@@ -1,0 +1,142 @@
+"""Which trajectories to learn from: a circular buffer with prioritised sampling (DPER).
+
+Priority of a trajectory: w1 mean|δ| + w2 mean min(1, ρ) + w3 mean H, each mean over its steps,
+|δ| and H brought to 0..1; it is drawn with probability proportional to priority^α. New trajectories
+come in at the highest priority and get their own when they are first learnt from.
+
+Source: Wang et al. 2024, DistRL, section 5.3. Deviation: ρ is truncated at 1, because the published
+claim that it lies in 0..1 holds only then.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cloud_learner.batch import StepSample, Trajectory
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaySettings:
+    """How much is kept, and how it is drawn.
+
+    Attributes:
+        capacity: trajectories kept; the oldest leaves first.
+        max_age_rounds: trajectories of weights older than this many rounds are left out.
+        prioritised: False draws uniformly.
+        exponent: α. error_weight, ratio_weight, entropy_weight: w1, w2, w3.
+    """
+
+    capacity: int = 600
+    max_age_rounds: int = 40
+    prioritised: bool = True
+    exponent: float = 0.5
+    error_weight: float = 1.0
+    ratio_weight: float = 0.2
+    entropy_weight: float = 0.2
+
+
+class Replay:
+    """The learner's circular buffer of trajectories."""
+
+    def __init__(self, settings: ReplaySettings) -> None:
+        self._settings = settings
+        self._trajectories: deque[Trajectory] = deque(maxlen=settings.capacity)
+        self._top = 1.0
+
+    def __len__(self) -> int:
+        return len(self._trajectories)
+
+    def add(self, trajectory: Trajectory) -> None:
+        """Keep a trajectory at the highest priority seen so far; the oldest makes room."""
+        trajectory.priority = self._top
+        self._trajectories.append(trajectory)
+
+    def drop_older_than(self, round_index: int) -> int:
+        """Forget trajectories whose weights are too old; how many there were."""
+        limit = round_index - self._settings.max_age_rounds
+        kept = [one for one in self._trajectories if (one.policy_round or 0) >= limit]
+        dropped = len(self._trajectories) - len(kept)
+        if dropped:
+            self._trajectories = deque(kept, maxlen=self._settings.capacity)
+        return dropped
+
+    def sample(self, count: int, generator: np.random.Generator) -> list[Trajectory]:
+        """`count` different trajectories (fewer where fewer are kept)."""
+        pool = list(self._trajectories)
+        count = min(count, len(pool))
+        weights = None
+        if self._settings.prioritised:
+            raw = np.array([one.priority for one in pool]) ** self._settings.exponent
+            weights = raw / raw.sum()
+        picked = generator.choice(len(pool), size=count, replace=False, p=weights)
+        return [pool[int(index)] for index in picked]
+
+    def refresh(
+        self,
+        trajectory: Trajectory,
+        *,
+        mean_error: float,
+        mean_ratio: float,
+        mean_entropy: float,
+    ) -> None:
+        """Set the priority from what was just learnt of it; each mean is in 0..1."""
+        settings = self._settings
+        trajectory.priority = max(
+            settings.error_weight * mean_error
+            + settings.ratio_weight * mean_ratio
+            + settings.entropy_weight * mean_entropy,
+            1e-3,
+        )
+        self._top = max(self._top * 0.999, trajectory.priority)
+
+
+class SuccessMemory:
+    """The latest own successes of each template: what the learner imitates of itself.
+
+    Steps are drawn by template first, so that a template that rarely succeeds weighs as much as one
+    that always does.
+    """
+
+    def __init__(self, per_template: int = 20) -> None:
+        self._per_template = per_template
+        self._kept: dict[str, deque[Trajectory]] = {}
+
+    def __len__(self) -> int:
+        return sum(len(kept) for kept in self._kept.values())
+
+    def add(self, trajectory: Trajectory) -> None:
+        """Keep a successful trajectory."""
+        kept = self._kept.setdefault(trajectory.template, deque(maxlen=self._per_template))
+        kept.append(trajectory)
+
+    def extend(self, trajectories: Iterable[Trajectory]) -> None:
+        """Keep many."""
+        for trajectory in trajectories:
+            self.add(trajectory)
+
+    def trajectories(self) -> list[Trajectory]:
+        """All that is kept, by template."""
+        return [one for name in sorted(self._kept) for one in self._kept[name]]
+
+    def sample_steps(self, count: int, generator: np.random.Generator) -> list[StepSample]:
+        """`count` usable steps, each by template, then trajectory, then step; with replacement."""
+        names = sorted(self._kept)
+        if not names:
+            return []
+        return [
+            step
+            for _ in range(count)
+            if (
+                step := _one_step(self._kept[names[int(generator.integers(len(names)))]], generator)
+            )
+        ]
+
+
+def _one_step(kept: Sequence[Trajectory], generator: np.random.Generator) -> StepSample | None:
+    trajectory = kept[int(generator.integers(len(kept)))]
+    steps = [step for step in trajectory.steps if step.usable]
+    return steps[int(generator.integers(len(steps)))] if steps else None
