@@ -1,0 +1,1 @@
+"""Network families: the torch half of what `sync.policy_io` encodes and `sync.decoding` decodes."""

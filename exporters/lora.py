@@ -1,0 +1,129 @@
+"""LoRA on a network: attach, read out, load, and train through merged weights.
+
+An adapter's tensors leave this module ready for the ONNX graphs: for a linear layer y = W x,
+
+    y = W x + (x A) B      A: float32 [in, r], "<module path>.lora_a"
+                           B: float32 [r, out], "<module path>.lora_b", α/r folded in
+
+α is always 2 r, so folding multiplies by a power of two and `load_tensors` is an exact inverse.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from peft import LoraConfig, inject_adapter_in_model
+from peft.tuners.lora import Linear as LoraLinear
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from exporters.errors import AdapterMismatchError
+from exporters.families.layout_t5 import LORA_TARGETS, ActionScores, LayoutT5
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy.typing as npt
+
+DEFAULT_RANK = 16
+_SCALING = 2.0
+_NAME = "default"
+
+
+def attach(network: LayoutT5, rank: int = DEFAULT_RANK, *, seed: int = 0) -> LayoutT5:
+    """Put a fresh adapter on `network` in place; it changes nothing until it is trained.
+
+    Afterwards only the adapter's tensors require gradients.
+
+    Args:
+        seed: of the A factors; the B factors start at zero.
+    """
+    if next(_layers(network), None) is not None:
+        raise ValueError("the network has an adapter already; attach to a fresh base")
+    config = LoraConfig(
+        r=rank,
+        lora_alpha=int(_SCALING * rank),
+        lora_dropout=0.0,
+        target_modules=list(LORA_TARGETS),
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        inject_adapter_in_model(config, network, adapter_name=_NAME)
+    return network
+
+
+def adapter_tensors(network: LayoutT5) -> dict[str, npt.NDArray[np.float32]]:
+    """The adapter as float32 arrays by name, as phones apply it (copies)."""
+    tensors = {}
+    for path, layer in _layers(network):
+        a, b = _factors(layer)
+        tensors[f"{path}.lora_a"] = np.ascontiguousarray(a.detach().numpy().T)
+        tensors[f"{path}.lora_b"] = np.ascontiguousarray(b.detach().numpy().T * _SCALING)
+    return tensors
+
+
+def load_tensors(network: LayoutT5, tensors: Mapping[str, npt.NDArray[np.float32]]) -> None:
+    """Overwrite the adapter of `network` with `tensors`; none at all means the base as it is.
+
+    Raises:
+        AdapterMismatchError: names or shapes are not those of this network ("base_mismatch").
+    """
+    if not tensors:
+        zero_adapter(network)
+        return
+    expected = {name: value.shape for name, value in adapter_tensors(network).items()}
+    found = {name: value.shape for name, value in tensors.items()}
+    if expected != found:
+        names = sorted(expected.items() ^ found.items())
+        raise AdapterMismatchError(
+            f"the adapter does not fit the network at {names[0][0]} and {len(names) - 1} more: "
+            "export it from the same base and rank",
+            reason="base_mismatch",
+        )
+    with torch.no_grad():
+        for path, layer in _layers(network):
+            a, b = _factors(layer)
+            a.copy_(torch.from_numpy(np.ascontiguousarray(tensors[f"{path}.lora_a"].T)))
+            b.copy_(torch.from_numpy(np.ascontiguousarray(tensors[f"{path}.lora_b"].T) / _SCALING))
+
+
+def zero_adapter(network: LayoutT5) -> None:
+    """Make the adapter of `network` change nothing, and leave its A factors for training."""
+    with torch.no_grad():
+        for _, layer in _layers(network):
+            _factors(layer)[1].zero_()
+
+
+def merged_weights(network: LayoutT5) -> dict[str, Tensor]:
+    """W + B A of every adapted layer by "<module path>.weight", with gradients to the factors."""
+    merged = {}
+    for path, layer in _layers(network):
+        a, b = _factors(layer)
+        base: Any = layer.get_base_layer()  # peft types it as any module
+        merged[f"{path}.weight"] = torch.addmm(base.weight, b, a, alpha=_SCALING)
+    return merged
+
+
+def merged_scores(base: LayoutT5, weights: Mapping[str, Tensor], *inputs: Any) -> ActionScores:
+    """`base.action_scores(*inputs)` under merged weights: the same as, and faster than, side paths.
+
+    Args:
+        base: the network without an adapter, its parameters frozen.
+        weights: from `merged_weights`; one call may serve several batches.
+    """
+    scores: ActionScores = functional_call(base, dict(weights), inputs)
+    return scores
+
+
+def _layers(network: nn.Module) -> Iterator[tuple[str, LoraLinear]]:
+    for path, module in network.named_modules():
+        if isinstance(module, LoraLinear):
+            yield path, module
+
+
+def _factors(layer: LoraLinear) -> tuple[Tensor, Tensor]:
+    a: Any = layer.lora_A[_NAME]  # peft keeps the factors in untyped module tables
+    b: Any = layer.lora_B[_NAME]
+    return a.weight, b.weight
