@@ -5,7 +5,7 @@ ProjectError
 │   ├── StoreUnavailableError        TransientError: the database is locked or away; retry
 │   ├── UnknownRowError              RejectedError: no such phone, episode or release
 │   ├── AdapterRejectedError         RejectedError: a delivered adapter cannot be published
-│   ├── PortInUseError               RejectedError: the API's address is taken
+│   ├── ApiAddressInUseError         RejectedError: the API's address is taken
 │   └── StoreMismatchError           IntegrityError: the database is of another version
 └── (a message that ingest refuses is a `RejectedError` of `sync`, with its reason code)
 """
@@ -36,7 +36,7 @@ class AdapterRejectedError(LearnerError, RejectedError):
     """A delivered adapter cannot be published; `reason` says why."""
 
 
-class PortInUseError(LearnerError, RejectedError):
+class ApiAddressInUseError(LearnerError, RejectedError):
     """The API's address is taken by somebody else."""
 
     def __init__(self, host: str, port: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 
 MAX_DEMONSTRATIONS = 4
@@ -139,16 +139,3 @@ class ServiceSettings:
     def adapters_dir(self) -> Path:
         """Where the learner puts its adapter files."""
         return self.cloud_dir / "adapters"
-
-
-def campaign_document(settings: CampaignSettings) -> dict[str, object]:
-    """The settings as JSON values, as the campaign's row keeps them."""
-    document: dict[str, object] = {
-        entry.name: getattr(settings, entry.name) for entry in fields(settings)
-    }
-    document["old_apps"] = list(settings.old_apps)
-    document["excluded_tags"] = list(settings.excluded_tags)
-    document["gate"] = {
-        entry.name: getattr(settings.gate, entry.name) for entry in fields(GateSettings)
-    }
-    return document

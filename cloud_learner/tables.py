@@ -165,7 +165,7 @@ ASSIGNMENTS = Table(
     Column("reserved_for", String(64), nullable=False),
     Column("device_id", String(64), nullable=False),
     Column("sent_at_ms", BigInteger, nullable=False),
-    Column("times_sent", Integer, nullable=False),
+    Column("expiries", Integer, nullable=False),
     Column("template", String(96), nullable=False),
     Column("app", String(64), nullable=False),
     Column("purpose", String(16), nullable=False),
@@ -218,6 +218,7 @@ CAMPAIGN = Table(
     Column("settings", JSON, nullable=False),
     Column("state", JSON, nullable=False),
     Column("phase", String(32), nullable=False),
+    Column("active_s", Float, nullable=False),
     Column("started_at_ms", BigInteger, nullable=False),
     Column("updated_at_ms", BigInteger, nullable=False),
 )

@@ -1,0 +1,318 @@
+"""What the fleet said, as rows: births, episodes with verdicts, device events, dead letters.
+
+Every function works inside the caller's transaction and may be called twice with the same message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, insert, select, update
+
+from cloud_learner.store import count, insert_new, one, upsert
+from cloud_learner.tables import (
+    ASSIGNMENTS,
+    DEAD_LETTERS,
+    DEVICE_EVENTS,
+    EPISODES,
+    INSTALLATIONS,
+    PHONES,
+    RELEASES,
+    VERDICTS,
+)
+from sync.codec import encode_episode
+from sync.messages import AssignmentsAccepted, Birth, EpisodeUpload, Event, Health, Offline
+from sync.session import Received
+from sync.vocabulary import (
+    ActionKind,
+    Episode,
+    FinishStatus,
+    TemplateInfo,
+    Verdict,
+    VerdictSource,
+)
+
+_TRUST = (VerdictSource.CODE, VerdictSource.PROBE, VerdictSource.OWNER, VerdictSource.JUDGE)
+INSTALLED_EVENTS = frozenset({"release_committed", "release_trial", "release_installed"})
+"""Device events that say: this release is what plays from now on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a durable message came from: the key by which it is stored once."""
+
+    device_id: str
+    install_id: str
+    seq: int
+    received_at_ms: int
+
+
+def record_message(connection: Connection, received: Received, *, now_ms: int) -> None:
+    """Store one message of any kind, and count it where it was sent before."""
+    origin = Origin(received.device_id, received.install_id, received.seq, now_ms)
+    match received.message:
+        case Birth():
+            record_birth(connection, received.message, now_ms=now_ms)
+        case Offline():
+            record_offline(connection, received.message)
+        case Health():
+            record_health(connection, received.device_id, received.message)
+        case EpisodeUpload():
+            is_new = record_episode(connection, origin, received.message)
+            if received.redelivered or not is_new:
+                count(connection, "redelivered")
+        case Event():
+            is_new = record_event(connection, origin, received.message)
+            if received.redelivered or not is_new:
+                count(connection, "redelivered_events")
+        case AssignmentsAccepted():
+            pass  # safe in the device's inbox; until it is played, nothing changes here
+        case _:
+            count(connection, "unexpected_messages")
+
+
+def record_birth(connection: Connection, birth: Birth, *, now_ms: int) -> None:
+    """A device is there. A birth that was overtaken by a newer one changes nothing."""
+    known = connection.execute(
+        select(PHONES.c.boot_id, PHONES.c.epoch).where(PHONES.c.device_id == birth.device_id)
+    ).first()
+    if known is not None and birth.epoch < known.epoch:
+        return
+    if known is not None and known.boot_id != birth.boot_id:
+        reopen_assignments(connection, birth.device_id)
+    row: dict[str, Any] = {
+        "device_id": birth.device_id,
+        "role": birth.role.value,
+        "seats": birth.seats,
+        "boot_id": birth.boot_id,
+        "epoch": birth.epoch,
+        "online": True,
+        "suite_version": birth.suite_version,
+        "policy_io_version": birth.policy_io_version,
+        "base_digest": birth.base_digest,
+        "channel": birth.channel,
+        "release_id": birth.release_id,
+        "templates": msgspec.to_builtins(birth.templates),
+        "health": {},
+        "first_seen_ms": now_ms,
+        "last_seen_ms": now_ms,
+    }
+    upsert(connection, PHONES, row, keep=("first_seen_ms", "health"))
+    record_installation(connection, birth.device_id, birth.release_id, now_ms=now_ms)
+
+
+def record_offline(connection: Connection, offline: Offline) -> None:
+    """A device left; a will of an earlier connection changes nothing."""
+    left = connection.execute(
+        update(PHONES)
+        .where(
+            PHONES.c.device_id == offline.device_id,
+            PHONES.c.boot_id == offline.boot_id,
+            PHONES.c.epoch <= offline.epoch,
+        )
+        .values(online=False)
+    )
+    if left.rowcount:
+        reopen_assignments(connection, offline.device_id)
+
+
+def record_health(connection: Connection, device_id: str, health: Health) -> None:
+    """How a device does; only the latest is kept."""
+    connection.execute(
+        update(PHONES)
+        .where(PHONES.c.device_id == device_id)
+        .values(health=msgspec.to_builtins(health))
+    )
+
+
+def record_seen(connection: Connection, device_ids: Sequence[str], *, now_ms: int) -> None:
+    """These devices sent something just now."""
+    connection.execute(
+        update(PHONES).where(PHONES.c.device_id.in_(device_ids)).values(last_seen_ms=now_ms)
+    )
+
+
+def record_episode(connection: Connection, origin: Origin, upload: EpisodeUpload) -> bool:
+    """Store an episode with its verdicts and close its assignment; False where it came before.
+
+    A second episode of one assignment is stored and marked `duplicate`: it counts nowhere.
+    """
+    episode = upload.episode
+    assigned = connection.execute(
+        select(
+            ASSIGNMENTS.c.batch,
+            ASSIGNMENTS.c.app,
+            ASSIGNMENTS.c.episode_id,
+        ).where(ASSIGNMENTS.c.id == episode.assignment.id)
+    ).first()
+    row = _episode_row(origin, episode, deciding_verdict(upload.verdicts))
+    if assigned is not None:
+        row["batch"], row["app"] = assigned.batch, assigned.app
+        row["duplicate"] = bool(assigned.episode_id)
+    if not insert_new(connection, EPISODES, row):
+        return False
+    for verdict in upload.verdicts:
+        record_verdict(connection, verdict)
+    if assigned is not None and not assigned.episode_id:
+        connection.execute(
+            update(ASSIGNMENTS)
+            .where(ASSIGNMENTS.c.id == episode.assignment.id)
+            .values(state="played", episode_id=episode.id, device_id=origin.device_id)
+        )
+    elif assigned is not None:
+        count(connection, "duplicates")
+    return True
+
+
+def record_verdict(connection: Connection, verdict: Verdict) -> None:
+    """Store one verdict; one verifier of one version says one thing of an episode."""
+    insert_new(
+        connection,
+        VERDICTS,
+        {
+            "episode_id": verdict.episode_id,
+            "verifier": verdict.verifier,
+            "verifier_version": verdict.verifier_version,
+            "source": verdict.source.value,
+            "score": verdict.score,
+            "progress": verdict.progress,
+            "goal_reached": verdict.goal_reached,
+            "checks": msgspec.to_builtins(verdict.checks),
+            "side_effects": list(verdict.side_effects),
+        },
+    )
+
+
+def record_event(connection: Connection, origin: Origin, event: Event) -> bool:
+    """Store a device event and what follows from it; False where it came before."""
+    row = {
+        "device_id": origin.device_id,
+        "install_id": origin.install_id,
+        "seq": origin.seq,
+        "kind": event.kind,
+        "fields": event.fields,
+        "at_ms": event.at_ms,
+        "received_at_ms": origin.received_at_ms,
+    }
+    if not insert_new(connection, DEVICE_EVENTS, row):
+        return False
+    if event.kind in INSTALLED_EVENTS:
+        release_id = event.fields.get("release_id", "")
+        record_installation(connection, origin.device_id, release_id, now_ms=origin.received_at_ms)
+        connection.execute(
+            update(PHONES)
+            .where(PHONES.c.device_id == origin.device_id)
+            .values(release_id=release_id)
+        )
+    elif event.kind == "assignment_rejected":
+        connection.execute(
+            update(ASSIGNMENTS)
+            .where(
+                ASSIGNMENTS.c.id == event.fields.get("assignment_id", ""),
+                ASSIGNMENTS.c.state.in_(["open", "sent"]),
+            )
+            .values(state="refused")
+        )
+    return True
+
+
+def record_installation(
+    connection: Connection, device_id: str, release_id: str, *, now_ms: int
+) -> None:
+    """A device plays with a published release; others (the factory's) are no installation."""
+    digest = one(connection, select(RELEASES.c.digest).where(RELEASES.c.id == release_id))
+    if digest is None:
+        return
+    insert_new(
+        connection,
+        INSTALLATIONS,
+        {
+            "device_id": device_id,
+            "release_id": release_id,
+            "digest": digest,
+            "installed_at_ms": now_ms,
+        },
+    )
+
+
+def record_dead_letter(
+    connection: Connection, *, device_id: str, reason: str, detail: str, now_ms: int
+) -> None:
+    """A message was refused for good."""
+    connection.execute(
+        insert(DEAD_LETTERS).values(
+            device_id=device_id, reason=reason, detail=detail[:500], received_at_ms=now_ms
+        )
+    )
+    count(connection, "dead_lettered")
+
+
+def reopen_assignments(connection: Connection, device_id: str) -> None:
+    """What a device has not played may be sent again, to it or to another."""
+    connection.execute(
+        update(ASSIGNMENTS)
+        .where(ASSIGNMENTS.c.device_id == device_id, ASSIGNMENTS.c.state == "sent")
+        .values(state="open", device_id="")
+    )
+
+
+def announced_templates(rows: Sequence[Any]) -> tuple[TemplateInfo, ...]:  # decoded JSON
+    """The templates of several births, each name once, in order of names."""
+    infos = (msgspec.convert(entry, TemplateInfo) for entries in rows for entry in entries)
+    by_name = {info.name: info for info in infos}
+    return tuple(by_name[name] for name in sorted(by_name))
+
+
+def deciding_verdict(verdicts: Sequence[Verdict]) -> Verdict | None:
+    """The verdict that counts: code before probe before owner before judge."""
+    decided = [verdict for verdict in verdicts if verdict.score is not None]
+    return min(decided or verdicts, key=lambda verdict: _TRUST.index(verdict.source), default=None)
+
+
+def claimed_complete(episode: Episode) -> bool:
+    """Whether the policy ended the episode by saying that the goal is reached."""
+    if not (episode.end_reason.terminated and episode.steps):
+        return False
+    last = episode.steps[-1].action
+    return last.kind is ActionKind.ANSWER or last.status is FinishStatus.COMPLETE
+
+
+def _episode_row(origin: Origin, episode: Episode, verdict: Verdict | None) -> dict[str, Any]:
+    assignment = episode.assignment
+    decided = verdict is not None and verdict.score is not None
+    success = verdict.success if verdict is not None and decided else None
+    return {
+        "id": episode.id,
+        "device_id": origin.device_id,
+        "install_id": origin.install_id,
+        "seq": origin.seq,
+        "assignment_id": assignment.id,
+        "batch": "",
+        "purpose": assignment.purpose.value,
+        "actor": assignment.actor,
+        "template": assignment.template,
+        "app": assignment.suite,
+        "suite": assignment.suite,
+        "suite_version": episode.suite_version,
+        "seed": assignment.seed,
+        "split": assignment.split.value,
+        "look": assignment.look,
+        "temperature": assignment.temperature,
+        "release_id": episode.release_id,
+        "seat": episode.seat,
+        "end_reason": episode.end_reason.value,
+        "n_steps": len(episode.steps),
+        "success": success,
+        "score": verdict.score if verdict is not None else None,
+        "progress": verdict.progress if verdict is not None else 0.0,
+        "goal_reached": verdict.goal_reached if verdict is not None else False,
+        "false_finish": claimed_complete(episode) and success is False,
+        "duplicate": False,
+        "started_at_ms": episode.started_at_ms,
+        "ended_at_ms": episode.ended_at_ms,
+        "received_at_ms": origin.received_at_ms,
+        "body": encode_episode(episode),
+    }
