@@ -2,8 +2,8 @@
 
 The session stores what arrives in the inbox table before it hands it on. A seat takes an assignment
 in memory only; `TrajectoryLog.append` finishes it on disk together with its episode. So what was
-taken when the process died is waiting again at the next start, and what was played never comes back,
-however often the cloud sends it.
+taken when the process died is waiting again at the next start, and what was played never comes
+back, however often the cloud sends it.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from device_runtime.agent import EpisodeMachine, EpisodeOrigin, Safety, judge_en
 from device_runtime.errors import DeviceError, PhoneFaultError, PhoneLostError
 from device_runtime.ports import Decided, Phone, Policy, PolicyRequest, Verifier
 from sync.clock import Clock
-from sync.vocabulary import FACTORY_RELEASE, Assignment, DeviceId, Episode, ReleaseId, Verdict
+from sync.vocabulary import FACTORY_RELEASE, Assignment, DeviceId, Episode, ReleaseId, Step, Verdict
 
 PolicyFor = Callable[[Assignment, Phone], Policy]
 """Who acts in an assignment, on a seat's phone; seats that get the same object share batches."""
@@ -75,7 +75,7 @@ class Seats:
     Args:
         phones: one per seat.
         policy_for: chooses the policy of an assignment.
-        origin: who plays; each seat adds its number and the release it began with.
+        on_step: called after each recorded step, to show it live.
     """
 
     def __init__(
@@ -87,6 +87,7 @@ class Seats:
         clock: Clock,
         new_id: Callable[[], str],
         safety: Safety | None = None,
+        on_step: Callable[[Assignment, Step], None] | None = None,
     ) -> None:
         if not phones:
             raise ValueError("there must be at least one seat")
@@ -96,6 +97,7 @@ class Seats:
         self._clock = clock
         self._new_id = new_id
         self._safety = safety
+        self._on_step = on_step
         self.env_steps = 0
 
     @property
@@ -157,6 +159,8 @@ class Seats:
             self.env_steps += len(asked)
             for (seat, machine, _), choice in zip(asked, decided, strict=True):
                 seat.carry_out(machine, choice)
+                if self._on_step is not None:
+                    self._on_step(machine.assignment, machine.steps[-1])
         return self._close_ended()
 
     def close(self) -> None:

@@ -21,7 +21,7 @@ from sync.codec import EncodedBody, decode_body, decode_verdict, encode_verdict
 from sync.database import create_schema, open_database, read_meta, transaction
 from sync.errors import RejectedError
 from sync.messages import EpisodeUpload, Event
-from sync.outbox import enqueue
+from sync.outbox import depth, enqueue, parked
 from sync.vocabulary import Episode, EpisodeId, Verdict
 
 SCHEMA_VERSION: Final = 1
@@ -172,6 +172,10 @@ class TrajectoryLog:
             "WHERE kind = 'episode_upload'"
         ).fetchone()
         return LogCounts(logged, logged - waiting, parked, env_errors, env_steps)
+
+    def outbox_counts(self) -> tuple[int, int]:
+        """Messages that the cloud has not committed yet, and those it refused for good."""
+        return depth(self.connection), len(parked(self.connection))
 
     def close(self) -> None:
         """Let go of the file. Idempotent."""

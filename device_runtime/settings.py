@@ -1,0 +1,159 @@
+"""The settings of one device process: frozen, checked once, read from TOML and the environment.
+
+Order of precedence: what the command line says, then `OUTRIDER_<NAME>` in the environment, then the
+`[device]` table of the TOML file, then the default. Secrets are paths to files, never values.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from device_runtime.errors import SettingsError
+from sync.vocabulary import DeviceId
+
+_DEVICE_ID = re.compile(r"[a-z0-9][a-z0-9_\-]{0,39}")
+_PREFIX = "OUTRIDER_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What one device process is and does.
+
+    Attributes:
+        device_id: its name in the fleet, also its user name at the broker.
+        data_dir: folder of the fleet's data on this machine; the device lives in `phones/<id>`.
+        broker_url: mqtt://host:port; empty means without a network.
+        credentials_file: file whose first line is the broker's password for this device.
+        fleet: name of the fleet in the topics.
+        channel: which release channel it follows.
+        seats: episodes that are played side by side.
+        base_dir: the exported base network; `data_dir/base` where not given.
+        demonstration_noise: probability that a step of the oracle's demonstrations is random.
+        trial_episodes: ended episodes after which a release on trial is kept.
+        pin_patience_s: how long an assignment waits for the release that it names.
+        refresh_every_s: how often the channel is looked at without an announcement.
+        health_every_s: how often the device says how it does.
+    """
+
+    device_id: DeviceId
+    data_dir: Path
+    broker_url: str = ""
+    credentials_file: Path | None = None
+    fleet: str = "home"
+    channel: str = "stable"
+    seats: int = 1
+    base_dir: Path | None = None
+    demonstration_noise: float = 0.0
+    trial_episodes: int = 3
+    pin_patience_s: float = 120.0
+    refresh_every_s: float = 60.0
+    health_every_s: float = 15.0
+
+    def __post_init__(self) -> None:
+        if not _DEVICE_ID.fullmatch(self.device_id):
+            raise SettingsError(
+                f"device id {self.device_id!r} is not made of a-z, 0-9, - and _ (at most 40): "
+                "choose another"
+            )
+        for name in ("seats", "trial_episodes"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} is at least 1, got {getattr(self, name)}")
+        if not 0.0 <= self.demonstration_noise <= 1.0:
+            raise SettingsError(f"demonstration_noise is in 0..1, got {self.demonstration_noise}")
+        for name in ("pin_patience_s", "refresh_every_s", "health_every_s"):
+            if getattr(self, name) <= 0.0:
+                raise SettingsError(f"{name} is more than 0 seconds, got {getattr(self, name)}")
+
+    @property
+    def phone_dir(self) -> Path:
+        """Where the device keeps its log, its releases and what it trusts."""
+        return self.data_dir / "phones" / self.device_id
+
+    @property
+    def database(self) -> Path:
+        """The device's SQLite file: log, outbox and inbox."""
+        return self.phone_dir / "phone.db"
+
+    @property
+    def graphs_dir(self) -> Path:
+        """Where the exported base network lies."""
+        return self.data_dir / "base" if self.base_dir is None else self.base_dir
+
+    def password(self) -> str:
+        """The broker's password for this device; empty where no file is named.
+
+        Raises: SettingsError: the file cannot be read.
+        """
+        if self.credentials_file is None:
+            return ""
+        try:
+            lines = self.credentials_file.read_text("utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(
+                f"credentials file {self.credentials_file} cannot be read ({error})"
+            ) from error
+        return lines[0].strip() if lines else ""
+
+
+def read_settings(
+    file: Path | None,
+    *,
+    environment: Mapping[str, str],
+    given: Mapping[str, object],
+) -> Settings:
+    """The settings of a device process.
+
+    Args:
+        file: TOML with a `[device]` table; None where there is none.
+        environment: usually `os.environ`.
+        given: what the command line says; None values count as not given.
+    Raises: SettingsError: a file, key or value that cannot be used; nothing was started.
+    """
+    known = {item.name: str(item.type) for item in fields(Settings)}
+    chosen: dict[str, Any] = {}  # Any: values of eight types, converted below
+    for name, value in _table(file).items():
+        if name not in known:
+            raise SettingsError(f"{file} has an unknown key {name!r}: remove it")
+        chosen[name] = value
+    for name in known:
+        if (value := environment.get(_PREFIX + name.upper())) is not None:
+            chosen[name] = value
+    chosen.update((name, value) for name, value in given.items() if value is not None)
+    converted = {name: _converted(name, value, known[name]) for name, value in chosen.items()}
+    for name in ("device_id", "data_dir"):
+        if name not in converted:
+            raise SettingsError(f"{name} is not set: give it on the command line or in the file")
+    return Settings(**converted)
+
+
+def _table(file: Path | None) -> Mapping[str, object]:
+    if file is None:
+        return {}
+    try:
+        table = tomllib.loads(file.read_text("utf-8")).get("device", {})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"settings file {file} cannot be read ({error})") from error
+    if not isinstance(table, dict):
+        raise SettingsError(f"settings file {file} needs a [device] table")
+    return table
+
+
+def _converted(name: str, value: object, kind: str) -> Any:  # Any: one of eight types
+    """`value` as the type that the field is annotated with."""
+    try:
+        match kind.partition(" ")[0]:
+            case "Path":
+                return value if isinstance(value, Path) else Path(str(value)).expanduser()
+            case "int":
+                return int(str(value))
+            case "float":
+                return float(str(value))
+            case _:
+                return str(value)
+    except ValueError as error:
+        raise SettingsError(f"{name} cannot be {value!r}: it is a {kind}") from error

@@ -1,0 +1,274 @@
+"""One device process: hear, install, play, log, over and over until it is told to stop.
+
+    session (own thread) ─► assignments, cancels, announcements ─► this loop
+    release shelf (own thread) ─► verified adapters ─► loaded between steps
+    seats ─► ended episodes ─► log and outbox, one transaction a turn ─► session
+
+The loop plays while there is something to play and otherwise blocks on the inbox. Every wait has a
+deadline, so a stop takes effect within one step. Episodes that a stop cuts off leave no record:
+their assignments wait in the inbox and are played at the next start.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, Protocol, assert_never
+
+from device_runtime.assignments import AssignmentQueue
+from device_runtime.errors import UnknownTaskError
+from device_runtime.release_shelf import ReleaseShelf
+from device_runtime.seats import Played, Seats
+from device_runtime.settings import Settings
+from device_runtime.trajectory_log import TrajectoryLog
+from sync.clock import Clock
+from sync.messages import (
+    AssignmentBatch,
+    Birth,
+    Cancel,
+    Health,
+    InboxMessage,
+    LiveMessage,
+    ReleaseAnnouncement,
+)
+from sync.vocabulary import Assignment, EndReason, ReleaseId
+
+IDLE_WAIT_S: Final = 0.2
+DRAIN_S: Final = 2.0
+"""How long a stopping device waits for acknowledgements; the rest goes out at the next start."""
+
+Report = Callable[..., None]
+"""`report(event, **fields)`: something that whoever started the process may want to see."""
+
+
+class Wire(Protocol):
+    """The session, as far as the supervisor needs it."""
+
+    def start(self) -> None:
+        """Begin to work in the background."""
+        ...
+
+    def next_message(self, timeout_s: float) -> InboxMessage | None:
+        """The next message for this device, or None after `timeout_s`."""
+        ...
+
+    def wake(self) -> None:
+        """Say that rows were committed to the outbox."""
+        ...
+
+    def send(self, message: LiveMessage) -> None:
+        """Publish a message that may be lost."""
+        ...
+
+    def announce(self, birth: Birth) -> None:
+        """Say anew what this device is."""
+        ...
+
+    def wait_drained(self, timeout_s: float) -> bool:
+        """Wait until the cloud has answered for every row."""
+        ...
+
+    def close(self) -> None:
+        """Say goodbye and stop."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceParts:
+    """What a device process is made of; the supervisor closes all of it."""
+
+    log: TrajectoryLog
+    queue: AssignmentQueue
+    seats: Seats
+    shelf: ReleaseShelf
+    wire: Wire
+    birth: Birth
+
+
+class Supervisor:
+    """Runs one device; used by one thread.
+
+    Args:
+        report: gets "installed", "assignment_rejected", "episode" and "health" events.
+    """
+
+    def __init__(
+        self, parts: DeviceParts, settings: Settings, *, clock: Clock, report: Report
+    ) -> None:
+        self._log = parts.log
+        self._queue = parts.queue
+        self._seats = parts.seats
+        self._shelf = parts.shelf
+        self._wire = parts.wire
+        self._birth = parts.birth
+        self._settings = settings
+        self._clock = clock
+        self._report = report
+        self._deferred_since_s: dict[ReleaseId, float] = {}
+        self._started_s = clock.monotonic_s()
+        self._health_due_s = self._started_s
+        self._episodes = 0
+        self._env_errors = 0
+
+    def run(
+        self, stop: threading.Event, *, until_idle: bool = False, max_episodes: int | None = None
+    ) -> None:
+        """Play until `stop` is set.
+
+        Args:
+            until_idle: end also when nothing waits and nothing is being played.
+            max_episodes: end also after so many ended episodes.
+        """
+        try:
+            self._shelf.start()
+            self._wire.start()
+            self._say_who_acts()
+            while not stop.is_set():
+                self._turn()
+                if until_idle and not self._seats.busy and not len(self._queue):
+                    break
+                if max_episodes is not None and self._episodes >= max_episodes:
+                    break
+        finally:
+            self._close()
+
+    def _turn(self) -> None:
+        self._hear()
+        self._settle_releases()
+        self._start_episodes()
+        if self._seats.busy:
+            self._keep(self._seats.turn())
+        self._say_health()
+
+    def _hear(self) -> None:
+        """Take every message that waits; where nothing can be played, wait for one."""
+        message = self._wire.next_message(0.0 if self._seats.busy else IDLE_WAIT_S)
+        while message is not None:
+            self._take(message)
+            message = self._wire.next_message(0.0)
+
+    def _take(self, message: InboxMessage) -> None:
+        match message:
+            case AssignmentBatch():
+                self._queue.offer(message.assignments)
+            case Cancel():
+                self._queue.cancel(message.assignment_ids)
+            case ReleaseAnnouncement():
+                self._shelf.look()
+            case _:
+                assert_never(message)
+
+    def _settle_releases(self) -> None:
+        changed, unavailable = self._shelf.settle(self._seats.releases_in_use)
+        if changed:
+            self._say_who_acts()
+        for missing in unavailable:
+            self._reject_pinned(missing.release_id, missing.reason, missing.detail)
+        now_s = self._clock.monotonic_s()
+        for release_id, since_s in list(self._deferred_since_s.items()):
+            if now_s - since_s > self._settings.pin_patience_s:
+                self._reject_pinned(
+                    release_id,
+                    "unknown_release",
+                    f"{release_id} did not arrive within {self._settings.pin_patience_s:.0f} s",
+                )
+
+    def _say_who_acts(self) -> None:
+        installed = self._shelf.installed
+        self._birth = replace(self._birth, release_id=installed.release_id)
+        self._wire.announce(self._birth)
+        self._report("installed", device_id=self._birth.device_id, **installed.facts())
+
+    def _start_episodes(self) -> None:
+        while self._seats.free:
+            assignment = self._queue.take(ready=self._is_ready)
+            if assignment is None:
+                return
+            release_id = ReleaseId(assignment.release_id) or self._shelf.current
+            try:
+                self._seats.start(assignment, release_id=release_id)
+            except UnknownTaskError as error:
+                self._reject(assignment, str(error.reason), str(error))
+
+    def _is_ready(self, assignment: Assignment) -> bool:
+        """Whether the release that `assignment` pins can act now; others always can."""
+        release_id = ReleaseId(assignment.release_id)
+        if not release_id or assignment.actor != "release":
+            return True
+        if self._shelf.is_ready(release_id):
+            self._deferred_since_s.pop(release_id, None)
+            return True
+        self._deferred_since_s.setdefault(release_id, self._clock.monotonic_s())
+        return False
+
+    def _reject_pinned(self, release_id: ReleaseId, reason: str, detail: str) -> None:
+        self._deferred_since_s.pop(release_id, None)
+        while assignment := self._queue.take(ready=lambda item: item.release_id == release_id):
+            self._reject(assignment, reason, detail)
+
+    def _reject(self, assignment: Assignment, reason: str, detail: str) -> None:
+        self._queue.reject(assignment, reason=reason, detail=detail)
+        self._wire.wake()
+        self._report(
+            "assignment_rejected", assignment_id=assignment.id, reason=reason, detail=detail
+        )
+
+    def _keep(self, ended: list[Played]) -> None:
+        if not ended:
+            return
+        self._log.append_many((played.episode, played.verdicts) for played in ended)
+        self._wire.wake()
+        for played in ended:
+            episode, verdict = played.episode, played.verdict
+            env_error = episode.end_reason is EndReason.ENV_ERROR
+            self._episodes += 1
+            self._env_errors += env_error
+            if not env_error:
+                self._shelf.episode_ended(ReleaseId(episode.release_id))
+            self._report(
+                "episode",
+                episode_id=episode.id,
+                template=episode.assignment.template,
+                purpose=episode.assignment.purpose,
+                actor=episode.assignment.actor,
+                release_id=episode.release_id,
+                end_reason=episode.end_reason,
+                steps=len(episode.steps),
+                score=None if verdict is None else verdict.score,
+            )
+
+    def _say_health(self) -> None:
+        now_s = self._clock.monotonic_s()
+        if now_s < self._health_due_s:
+            return
+        self._health_due_s = now_s + self._settings.health_every_s
+        depth, parked = self._log.outbox_counts()
+        health = Health(
+            at_ms=self._clock.wall_ms(),
+            uptime_s=now_s - self._started_s,
+            release_id=self._shelf.current,
+            episodes=self._episodes,
+            env_errors=self._env_errors,
+            outbox_depth=depth,
+            outbox_parked=parked,
+            free_disk_bytes=shutil.disk_usage(self._settings.phone_dir).free,
+        )
+        self._wire.send(health)
+        self._report(
+            "health",
+            episodes=self._episodes,
+            env_steps=self._seats.env_steps,
+            env_errors=self._env_errors,
+            outbox_depth=depth,
+            waiting=len(self._queue),
+        )
+
+    def _close(self) -> None:
+        """End every part, in the order in which they need each other."""
+        self._seats.close()
+        self._shelf.close()
+        self._wire.wait_drained(DRAIN_S)
+        self._wire.close()
+        self._log.close()
