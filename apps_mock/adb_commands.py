@@ -21,11 +21,10 @@ DENSITY: Final = 420
 KEYCODE_HOME: Final = 3
 DUMP_PATH: Final = "/sdcard/window_dump.xml"
 
-PROPERTIES: Final[dict[str, str]] = {
+_PROPERTIES: Final[dict[str, str]] = {
     "init.svc.bootanim": "stopped",
     "persist.sys.locale": "en-US",
     "ro.build.characteristics": "default",
-    "ro.build.version.release": "14",
     "ro.build.version.sdk": "34",
     "ro.debuggable": "0",
     "ro.kernel.qemu": "0",
@@ -33,7 +32,6 @@ PROPERTIES: Final[dict[str, str]] = {
     "ro.product.cpu.abi": "arm64-v8a",
     "ro.product.device": "clone",
     "ro.product.manufacturer": "Outrider",
-    "ro.product.model": "Clone",
     "ro.product.name": "clone",
     "ro.secure": "1",
     "ro.serialno": "clone",
@@ -50,6 +48,13 @@ _SETTINGS: Final[dict[tuple[str, str], str]] = {
     ("system", "screen_off_timeout"): "60000",
     ("system", "user_rotation"): "0",
 }
+
+
+def properties(phone: ClonePhone) -> dict[str, str]:
+    """What `getprop` knows of a phone."""
+    info = phone.info()
+    said = {"ro.product.model": info.model, "ro.build.version.release": info.android_version}
+    return _PROPERTIES | said
 
 
 class PhoneCommands:
@@ -112,17 +117,19 @@ class PhoneCommands:
         return 0
 
     async def _getprop(self, call: Call) -> int:
+        known = properties(self._phone)
         if call.arguments:
             name, *default = call.arguments
-            call.out(PROPERTIES.get(name, default[0] if default else "") + "\n")
+            call.out(known.get(name, default[0] if default else "") + "\n")
         else:
-            call.out("".join(f"[{name}]: [{PROPERTIES[name]}]\n" for name in sorted(PROPERTIES)))
+            call.out("".join(f"[{name}]: [{known[name]}]\n" for name in sorted(known)))
         return 0
 
     async def _wm(self, call: Call) -> int:
         match call.arguments:
             case ("size",):
-                call.out(f"Physical size: {self._phone.width_px}x{self._phone.height_px}\n")
+                info = self._phone.info()
+                call.out(f"Physical size: {info.width_px}x{info.height_px}\n")
             case ("density",):
                 call.out(f"Physical density: {DENSITY}\n")
             case ("dismiss-keyguard",):

@@ -51,7 +51,8 @@ class Dumpsys:
 
     def _window(self) -> str:
         component = self._component()
-        width, height = self._phone.width_px, self._phone.height_px
+        info = self._phone.info()
+        width, height = info.width_px, info.height_px
         return (
             "WINDOW MANAGER WINDOWS (dumpsys window windows)\n"
             f"  Window #0 Window{{{_HANDLE} u0 {component}}}:\n"
@@ -73,7 +74,8 @@ class Dumpsys:
         )
 
     def _display(self) -> str:
-        width, height = self._phone.width_px, self._phone.height_px
+        info = self._phone.info()
+        width, height = info.width_px, info.height_px
         viewport = (
             f"DisplayViewport{{type=INTERNAL, valid=true, isActive=true, displayId=0, "
             f"uniqueId='local:{DISPLAY_ID}', orientation=0, "

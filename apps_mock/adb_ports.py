@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from device_runtime.ports import PhoneInfo
+
 
 class ClonePhone(Protocol):
     """A phone that fingers and keys drive and that shows a tree; the daemon locks around it.
@@ -11,12 +13,8 @@ class ClonePhone(Protocol):
     Pixels are those of the upright screen. Nothing here blocks for long or raises on odd input.
     """
 
-    width_px: int
-    height_px: int
-
-    @property
-    def keyboard_shown(self) -> bool:
-        """Whether the on-screen keyboard is up."""
+    def info(self) -> PhoneInfo:
+        """What phone it is; its size is that of the upright screen."""
         ...
 
     def touch(self, x_px: int, y_px: int, *, duration_ms: int = 0) -> object:
@@ -49,4 +47,9 @@ class ClonePhone(Protocol):
 
     def screenshot(self) -> bytes:
         """The screen as PNG."""
+        ...
+
+    @property
+    def keyboard_shown(self) -> bool:
+        """Whether the on-screen keyboard is up."""
         ...

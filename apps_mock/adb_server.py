@@ -13,7 +13,7 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from apps_mock.adb_commands import PROPERTIES, PhoneCommands
+from apps_mock.adb_commands import PhoneCommands, properties
 from apps_mock.adb_files import Files
 from apps_mock.adb_ports import ClonePhone
 from apps_mock.adb_shell_service import ShellSession
@@ -51,6 +51,7 @@ class MockAdbDaemon:
         clock: Clock | None = None,
     ) -> None:
         self.lock = threading.RLock()
+        self._phone = phone
         self._port = port
         self._clock = clock or SystemClock()
         self._files = Files(self._now_s)
@@ -142,7 +143,8 @@ class MockAdbDaemon:
 
     def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Connection:
         names = ("ro.product.name", "ro.product.model", "ro.product.device")
-        facts = "".join(f"{name}={PROPERTIES[name]};" for name in names)
+        known = properties(self._phone)
+        facts = "".join(f"{name}={known[name]};" for name in names)
         banner = f"device::{facts}features={','.join(FEATURES)}".encode()
         return Connection(reader, writer, banner=banner, find_service=self._service)
 

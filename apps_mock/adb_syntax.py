@@ -14,7 +14,7 @@ from typing import Final
 from apps_mock.errors import ShellSyntaxError
 
 _RESERVED: Final = frozenset(
-    "if then else elif fi for while until do done case esac function select time { } ! [[".split()  # noqa: SIM905 - reads as the list in the manual
+    "if then else elif fi for while until do done case esac function select time { } ! [[".split()
 )
 _OPERATOR = re.compile(r"&&|\|\||;;|[;\n|&()]|\d?>&\d?-?|&>|\d?>>|\d?>\||\d?>|<<<?|<&|<>|\d?<")
 _REDIRECTION = re.compile(r"(\d?)(>>|>|<)")
