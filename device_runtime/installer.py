@@ -227,6 +227,7 @@ class Installer:
                 fallback=state.active,
                 trial_left=self._trial_loads - (0 if self._probe is None else 1),
                 floor=max(state.floor, release.version),
+                reverted=tuple(other for other in state.reverted if other != release.id),
             )
         )
         self._enter(InstallState.TRIAL, release)

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from sync.messages import Event
+
+EVENT_KIND = "release_state_entered"
+"""Kind of the event that tells the cloud of a transition."""
+
 
 class InstallState(StrEnum):
     """Where an update is."""
@@ -39,7 +44,7 @@ class Transition:
     at_ms: int = 0
 
     def fields(self) -> dict[str, str]:
-        """The transition as the text fields of an event message."""
+        """The transition as text by name."""
         return {
             "state": self.state.value,
             "release_id": self.release_id,
@@ -48,3 +53,7 @@ class Transition:
             "reason": self.reason,
             "detail": self.detail,
         }
+
+    def event(self) -> Event:
+        """The transition as the message that the outbox carries to the cloud."""
+        return Event(kind=EVENT_KIND, fields=self.fields(), at_ms=self.at_ms)

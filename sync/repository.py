@@ -3,10 +3,8 @@
 Publishing → `Repository` → metadata and targets as files → served by path over MQTT or HTTP, and
 packed into bundles → `sync.trust.TrustedClient` on the phone.
 
-    keys/root/root.pem                      offline: only for creation and rotation
-    keys/online/{targets,snapshot,timestamp}.pem
-    tuf/metadata/{N.root,N.targets,N.snapshot,timestamp}.json
-    tuf/targets/releases/ID/HASH.{release.json,adapter.bin}, tuf/targets/channels/HASH.NAME.json
+    keys/root/root.pem                              offline: only for creation and rotation
+    keys/online/{targets,snapshot,timestamp}.pem    held by whoever publishes
 
 Each change writes new files first and replaces `timestamp.json` last, by rename: a reader sees the
 old state or the new one, and a crash in between leaves the old one.
@@ -14,7 +12,6 @@ old state or the new one, and a crash in between leaves the old one.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,19 +25,12 @@ from sync.adapter_file import adapter_digest
 from sync.clock import Clock, SystemClock
 from sync.durable_file import write_durably
 from sync.errors import IntegrityError, RejectedError
+from sync.published import PublishedReleases, adapter_path, channel_path, release_path
 from sync.releases import (
-    ADAPTER_ENTRY,
-    METADATA_PREFIX,
-    RELEASE_ENTRY,
-    Bundle,
     ChannelPointer,
     Reason,
-    pointer_from_json,
     pointer_to_json,
-    release_from_json,
     release_to_json,
-    require_channel,
-    write_bundle,
 )
 from sync.signing_keys import (
     ONLINE_ROLES,
@@ -51,7 +41,6 @@ from sync.signing_keys import (
 )
 from sync.vocabulary import Release, ReleaseId
 
-_SERVED = re.compile(r"(metadata|targets)(/[A-Za-z0-9_\-][A-Za-z0-9_.\-]*){1,3}")
 _SERIALIZER = JSONSerializer(compact=True)
 _Role = TypeVar("_Role", Root, Targets, Snapshot, Timestamp)
 
@@ -66,8 +55,15 @@ class Lifetimes:
     timestamp_days: int = 30
 
 
-class Repository:
-    """The fleet's releases, signed. One writer at a time; readers need only the files.
+class Repository(PublishedReleases):
+    """The fleet's releases, signed. One writer at a time; where it fails to write, open it again.
+
+    Args:
+        directory: the repository's folder.
+        keys_dir: the folder of its keys; only the online ones are read.
+        bundles_dir: where bundles go; "releases" beside the repository where not given.
+        clock: says what time signatures count from.
+        lifetimes: how long they are good for.
 
     Raises: IntegrityError: the folder holds no repository, or its keys do not belong to it.
     """
@@ -81,18 +77,19 @@ class Repository:
         clock: Clock | None = None,
         lifetimes: Lifetimes | None = None,
     ) -> None:
-        self._metadata_dir = directory / "metadata"
-        self._targets_dir = directory / "targets"
+        super().__init__(directory)
         self._bundles_dir = directory.parent / "releases" if bundles_dir is None else bundles_dir
-        self._keys_dir = keys_dir
         self._clock = SystemClock() if clock is None else clock
         self._lifetimes = Lifetimes() if lifetimes is None else lifetimes
         try:
-            self._load()
-        except (OSError, ValueError, KeyError) as error:
-            raise IntegrityError(
-                f"{directory} holds no release repository that {keys_dir} can sign: {error}"
-            ) from error
+            self._signers = {
+                role: read_signer(online_key_path(keys_dir, role)) for role in ONLINE_ROLES
+            }
+        except (OSError, ValueError) as error:
+            raise IntegrityError(f"the keys in {keys_dir} cannot be used: {error}") from error
+        for role, signer in self._signers.items():
+            if signer.public_key.keyid not in self._root.signed.roles[role].keyids:
+                raise IntegrityError(f"{keys_dir} holds another fleet's {role} key")
 
     @classmethod
     def create(
@@ -109,48 +106,6 @@ class Repository:
             now_ms = (SystemClock() if clock is None else clock).wall_ms()
             _initialise(directory / "metadata", keys_dir, now_ms, lifetimes or Lifetimes())
         return cls(directory, keys_dir, bundles_dir=bundles_dir, clock=clock, lifetimes=lifetimes)
-
-    @property
-    def root_bytes(self) -> bytes:
-        """The newest root metadata: what a phone is enrolled with."""
-        return (self._metadata_dir / f"{self._root.signed.version}.root.json").read_bytes()
-
-    @property
-    def latest_version(self) -> int:
-        """The highest release version that was published; 0 where there is none."""
-        return max((release.version for release in self.releases()), default=0)
-
-    def releases(self) -> list[Release]:
-        """All published releases, by version."""
-        return sorted(self._releases.values(), key=lambda release: release.version)
-
-    def release(self, release_id: ReleaseId | str) -> Release:
-        """One published release.
-
-        Raises: RejectedError: "unknown_release".
-        """
-        try:
-            return self._releases[ReleaseId(release_id)]
-        except KeyError:
-            raise RejectedError(
-                f"release: {release_id} was never published; `outrider release list` shows all",
-                reason=Reason.UNKNOWN_RELEASE,
-            ) from None
-
-    def adapter(self, release_id: ReleaseId | str) -> bytes:
-        """The adapter file of a published release.
-
-        Raises: RejectedError: "unknown_release".
-        """
-        return self._read_target(_adapter_path(self.release(release_id).id))
-
-    def channel(self, channel: str) -> ChannelPointer | None:
-        """Where `channel` points, or None while it points nowhere."""
-        require_channel(channel)
-        path = _channel_path(channel)
-        if path not in self._targets.signed.targets:
-            return None
-        return pointer_from_json(self._read_target(path))
 
     def publish(self, release: Release, adapter: bytes, channel: str | None = None) -> Path:
         """Sign `release` and point `channel` at it; returns the bundle's path.
@@ -172,8 +127,8 @@ class Repository:
                     f"release: version {release.version} must be above {self.latest_version}",
                     reason=Reason.OLDER_VERSION,
                 )
-            self._add_target(_adapter_path(release.id), adapter)
-            self._add_target(_release_path(release.id), description)
+            self._add_target(adapter_path(release.id), adapter)
+            self._add_target(release_path(release.id), description)
             self._releases[release.id] = release
         if channel is not None:
             self._point(channel, release)
@@ -191,88 +146,22 @@ class Repository:
         self._sign_all()
 
     def renew(self, *, within_days: int = 7) -> bool:
-        """Sign again what expires soon; True where something was. Call it about once a day."""
+        """Sign again what expires soon or was signed with an old key; True where something was.
+
+        Call it at every start and about once a day.
+        """
         soon = self._now() + timedelta(days=within_days)
         roles = (self._targets, self._snapshot, self._timestamp)
-        if all(role.signed.expires > soon for role in roles):
+        if all(role.signed.expires > soon and self._is_current(role) for role in roles):
             return False
         self._sign_all()
         return True
 
-    def rotate_online_keys(self) -> None:
-        """Replace the three online keys under a new root; needs the offline root key."""
-        root_signer = read_signer(root_key_path(self._keys_dir))
-        root = self._root.signed
-        for role in ONLINE_ROLES:
-            for key_id in list(root.roles[role].keyids):
-                root.revoke_key(key_id, role)
-            signer = make_signer(online_key_path(self._keys_dir, role))
-            root.add_key(signer.public_key, role)
-        root.version += 1
-        root.expires = self._expiry(self._lifetimes.root_days)
-        self._root.sign(root_signer)
-        write_durably(
-            self._metadata_dir / f"{root.version}.root.json", self._root.to_bytes(_SERIALIZER)
-        )
-        self._load_signers()
-        self._sign_all()
-
-    def bundle(self, release_id: ReleaseId | str) -> bytes:
-        """The bundle of a published release under the newest metadata, as zip bytes.
-
-        Raises: RejectedError: "unknown_release".
-        """
-        release = self.release(release_id)
-        names = [f"{version}.root" for version in range(1, self._root.signed.version + 1)]
-        names += [
-            "timestamp",
-            f"{self._snapshot.signed.version}.snapshot",
-            f"{self._targets.signed.version}.targets",
-        ]
-        return write_bundle(
-            Bundle(
-                description=self._read_target(_release_path(release.id)),
-                adapter=self._read_target(_adapter_path(release.id)),
-                metadata={
-                    f"{METADATA_PREFIX}{name}.json": (
-                        self._metadata_dir / f"{name}.json"
-                    ).read_bytes()
-                    for name in names
-                },
-            )
-        )
-
-    def read(self, path: str) -> bytes:
-        """A served file by its path ("metadata/timestamp.json", "targets/…"), for any phone.
-
-        Raises: FileNotFoundError: no such file, or a path that leads out of the repository.
-        """
-        return read_served(self._metadata_dir.parent, path)
-
-    def _load(self) -> None:
-        newest = max(
-            int(path.name.split(".")[0]) for path in self._metadata_dir.glob("*.root.json")
-        )
-        self._root = _parse(Root, self._metadata_dir / f"{newest}.root.json")
-        self._timestamp = _parse(Timestamp, self._metadata_dir / "timestamp.json")
-        snapshot_version = self._timestamp.signed.snapshot_meta.version
-        self._snapshot = _parse(Snapshot, self._metadata_dir / f"{snapshot_version}.snapshot.json")
-        targets_version = self._snapshot.signed.meta["targets.json"].version
-        self._targets = _parse(Targets, self._metadata_dir / f"{targets_version}.targets.json")
-        self._load_signers()
-        self._releases: dict[ReleaseId, Release] = {}
-        for path in self._targets.signed.targets:
-            if path.startswith("releases/") and path.endswith("/" + RELEASE_ENTRY):
-                release = release_from_json(self._read_target(path))
-                self._releases[release.id] = release
-
-    def _load_signers(self) -> None:
-        self._signers: dict[str, CryptoSigner] = {}
-        for role in ONLINE_ROLES:
-            signer = read_signer(online_key_path(self._keys_dir, role))
-            if signer.public_key.keyid not in self._root.signed.roles[role].keyids:
-                raise ValueError(f"the root does not know the {role} key")
-            self._signers[role] = signer
+    def _is_current(
+        self, metadata: Metadata[Targets] | Metadata[Snapshot] | Metadata[Timestamp]
+    ) -> bool:
+        """Whether it is signed with the key that signs today."""
+        return self._signers[metadata.signed.type].public_key.keyid in metadata.signatures
 
     def _point(self, channel: str, release: Release) -> None:
         current = self.channel(channel)
@@ -283,18 +172,12 @@ class Repository:
                 reason=Reason.OLDER_VERSION,
             )
         pointer = ChannelPointer(channel=channel, release_id=release.id, version=release.version)
-        self._add_target(_channel_path(channel), pointer_to_json(pointer))
+        self._add_target(channel_path(channel), pointer_to_json(pointer))
 
     def _add_target(self, path: str, data: bytes) -> None:
         target = TargetFile.from_data(path, data, ["sha256"])
         write_durably(self._targets_dir / target.get_prefixed_paths()[0], data)
         self._targets.signed.targets[path] = target
-
-    def _read_target(self, path: str) -> bytes:
-        target = self._targets.signed.targets[path]
-        data = (self._targets_dir / target.get_prefixed_paths()[0]).read_bytes()
-        target.verify_length_and_hashes(data)
-        return data
 
     def _sign_all(self) -> None:
         days = self._lifetimes
@@ -329,14 +212,37 @@ class Repository:
         return self._now() + timedelta(days=days)
 
 
-def read_served(directory: Path, path: str) -> bytes:
-    """A file of the repository in `directory` by its served path; needs no key.
+def rotate_online_keys(
+    directory: Path,
+    keys_dir: Path,
+    *,
+    clock: Clock | None = None,
+    lifetimes: Lifetimes | None = None,
+) -> None:
+    """Replace the three online keys under a new root; needs the offline root key, and no other.
 
-    Raises: FileNotFoundError: no such file, or a path that leads out of the repository.
+    What the old keys signed is refused from the moment that a phone sees the new root. Where the
+    program dies in between, rotating again repairs it.
+
+    Raises: IntegrityError: no repository there, or the root key cannot be used.
     """
-    if not _SERVED.fullmatch(path):
-        raise FileNotFoundError(path)
-    return (directory / path).read_bytes()
+    root = PublishedReleases(directory).root
+    try:
+        root_signer = read_signer(root_key_path(keys_dir))
+    except (OSError, ValueError) as error:
+        raise IntegrityError(f"the root key in {keys_dir} cannot be used: {error}") from error
+    for role in ONLINE_ROLES:
+        for key_id in list(root.signed.roles[role].keyids):
+            root.signed.revoke_key(key_id, role)
+        root.signed.add_key(make_signer(online_key_path(keys_dir, role)).public_key, role)
+    now_ms = (SystemClock() if clock is None else clock).wall_ms()
+    days = (Lifetimes() if lifetimes is None else lifetimes).root_days
+    root.signed.expires = datetime.fromtimestamp(now_ms // 1000, tz=UTC) + timedelta(days=days)
+    root.signed.version += 1
+    root.sign(root_signer)
+    path = directory / "metadata" / f"{root.signed.version}.root.json"
+    write_durably(path, root.to_bytes(_SERIALIZER))
+    Repository(directory, keys_dir, clock=clock, lifetimes=lifetimes).renew()
 
 
 def _initialise(metadata_dir: Path, keys_dir: Path, now_ms: int, lifetimes: Lifetimes) -> None:
@@ -366,22 +272,3 @@ def _signed(role: _Role, signer: CryptoSigner) -> bytes:
     metadata = Metadata[_Role](role)
     metadata.sign(signer)
     return metadata.to_bytes(_SERIALIZER)
-
-
-def _parse(role: type[_Role], path: Path) -> Metadata[_Role]:
-    metadata = Metadata[_Role].from_bytes(path.read_bytes())
-    if metadata.signed.type != role.type:
-        raise ValueError(f"{path.name} is no {role.type} metadata")
-    return metadata
-
-
-def _release_path(release_id: ReleaseId) -> str:
-    return f"releases/{release_id}/{RELEASE_ENTRY}"
-
-
-def _adapter_path(release_id: ReleaseId) -> str:
-    return f"releases/{release_id}/{ADAPTER_ENTRY}"
-
-
-def _channel_path(channel: str) -> str:
-    return f"channels/{channel}.json"

@@ -38,10 +38,18 @@ from sync.releases import (
     pointer_from_json,
     release_from_json,
 )
-from sync.repository import Lifetimes, Repository
+from sync.repository import Lifetimes, Repository, rotate_online_keys
 from sync.vocabulary import Release
 
-__all__ = ["Fetch", "Lifetimes", "Repository", "TrustedClient", "enrol_root", "no_network"]
+__all__ = [
+    "Fetch",
+    "Lifetimes",
+    "Repository",
+    "TrustedClient",
+    "enrol_root",
+    "no_network",
+    "rotate_online_keys",
+]
 
 Fetch = Callable[[str], Iterable[bytes]]
 """The chunks of a served file by its path.
@@ -67,23 +75,35 @@ def no_network(path: str) -> Iterable[bytes]:
 
 
 def enrol_root(trust_dir: Path, root: bytes) -> None:
-    """Lay the root that this phone will trust. Idempotent for the same bytes.
+    """Lay the root that this phone will trust. Idempotent, also for later roots of that fleet.
+
+    A phone that is enrolled keeps its root: newer ones reach it by the client workflow.
 
     Raises:
         RejectedError: "malformed" where `root` is no root metadata that signs itself.
-        IntegrityError: the phone trusts another root already.
+        IntegrityError: the phone trusts another fleet already.
     """
+    offered = _self_signed(root)
     path = trust_dir / "root.json"
-    if path.exists():
-        if path.read_bytes() != root:
-            raise IntegrityError(f"{path} is another root; remove the phone's folder to start over")
+    if not path.exists():
+        write_durably(path, root)
         return
+    trusted = _self_signed(path.read_bytes())
+    try:
+        trusted.signed.verify_delegate(Root.type, offered.signed_bytes, offered.signatures)
+    except exceptions.RepositoryError as error:
+        raise IntegrityError(
+            f"{path} is another fleet's root; remove the phone's folder to start over"
+        ) from error
+
+
+def _self_signed(root: bytes) -> Metadata[Root]:
     try:
         metadata = Metadata[Root].from_bytes(root)
         metadata.signed.verify_delegate(Root.type, metadata.signed_bytes, metadata.signatures)
     except (exceptions.RepositoryError, AttributeError, ValueError) as error:
-        raise RejectedError(f"trust: this is no root: {error}", reason=Reason.MALFORMED) from error
-    write_durably(path, root)
+        raise _rejected(f"this is no root metadata: {error}", Reason.MALFORMED) from error
+    return metadata
 
 
 class TrustedClient:

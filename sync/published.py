@@ -1,0 +1,182 @@
+"""The published releases as files: what serves them, lists them and packs bundles; needs no key.
+
+tuf/metadata/{N.root,N.targets,N.snapshot,timestamp}.json
+tuf/targets/releases/ID/HASH.{release.json,adapter.bin}, tuf/targets/channels/HASH.NAME.json
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TypeVar
+
+from tuf.api.exceptions import RepositoryError
+from tuf.api.metadata import Metadata, Root, Snapshot, Targets, Timestamp
+
+from sync.errors import IntegrityError, RejectedError
+from sync.releases import (
+    ADAPTER_ENTRY,
+    METADATA_PREFIX,
+    RELEASE_ENTRY,
+    Bundle,
+    ChannelPointer,
+    Reason,
+    pointer_from_json,
+    release_from_json,
+    require_channel,
+    write_bundle,
+)
+from sync.vocabulary import Release, ReleaseId
+
+_SERVED = re.compile(r"(metadata|targets)(/[A-Za-z0-9_\-][A-Za-z0-9_.\-]*){1,3}")
+_Role = TypeVar("_Role", Root, Targets, Snapshot, Timestamp)
+
+
+class PublishedReleases:
+    """One state of the repository in `directory`, as it was when this was made.
+
+    Raises: IntegrityError: (on creation) the folder holds no repository, or not a whole one.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._metadata_dir = directory / "metadata"
+        self._targets_dir = directory / "targets"
+        try:
+            self._load()
+        except (OSError, ValueError, KeyError, RejectedError, RepositoryError) as error:
+            raise IntegrityError(
+                f"{directory} holds no whole release repository: {error}"
+            ) from error
+
+    @property
+    def root(self) -> Metadata[Root]:
+        """The newest root metadata."""
+        return self._root
+
+    @property
+    def root_bytes(self) -> bytes:
+        """The newest root metadata as it was signed: what a phone is enrolled with."""
+        return (self._metadata_dir / f"{self._root.signed.version}.root.json").read_bytes()
+
+    @property
+    def latest_version(self) -> int:
+        """The highest release version that was published; 0 where there is none."""
+        return max((release.version for release in self.releases()), default=0)
+
+    def releases(self) -> list[Release]:
+        """All published releases, by version."""
+        return sorted(self._releases.values(), key=lambda release: release.version)
+
+    def release(self, release_id: ReleaseId | str) -> Release:
+        """One published release.
+
+        Raises: RejectedError: "unknown_release".
+        """
+        try:
+            return self._releases[ReleaseId(release_id)]
+        except KeyError:
+            raise RejectedError(
+                f"release: {release_id} was never published; `outrider release list` shows all",
+                reason=Reason.UNKNOWN_RELEASE,
+            ) from None
+
+    def adapter(self, release_id: ReleaseId | str) -> bytes:
+        """The adapter file of a published release.
+
+        Raises: RejectedError: "unknown_release".
+        """
+        return self._read_target(adapter_path(self.release(release_id).id))
+
+    def channel(self, channel: str) -> ChannelPointer | None:
+        """Where `channel` points, or None while it points nowhere."""
+        require_channel(channel)
+        path = channel_path(channel)
+        if path not in self._targets.signed.targets:
+            return None
+        return pointer_from_json(self._read_target(path))
+
+    def bundle(self, release_id: ReleaseId | str) -> bytes:
+        """The bundle of a published release under the newest metadata, as zip bytes.
+
+        Raises: RejectedError: "unknown_release".
+        """
+        release = self.release(release_id)
+        names = [f"{version}.root" for version in range(1, self._root.signed.version + 1)]
+        names += [
+            "timestamp",
+            f"{self._snapshot.signed.version}.snapshot",
+            f"{self._targets.signed.version}.targets",
+        ]
+        return write_bundle(
+            Bundle(
+                description=self._read_target(release_path(release.id)),
+                adapter=self._read_target(adapter_path(release.id)),
+                metadata={
+                    f"{METADATA_PREFIX}{name}.json": (
+                        self._metadata_dir / f"{name}.json"
+                    ).read_bytes()
+                    for name in names
+                },
+            )
+        )
+
+    def read(self, path: str) -> bytes:
+        """A served file by its path ("metadata/timestamp.json", "targets/…"), for any phone.
+
+        Raises: FileNotFoundError: no such file, or a path that leads out of the repository.
+        """
+        return read_served(self._metadata_dir.parent, path)
+
+    def _load(self) -> None:
+        newest = max(
+            int(path.name.split(".")[0]) for path in self._metadata_dir.glob("*.root.json")
+        )
+        self._root = _parse(Root, self._metadata_dir / f"{newest}.root.json")
+        self._timestamp = _parse(Timestamp, self._metadata_dir / "timestamp.json")
+        snapshot_version = self._timestamp.signed.snapshot_meta.version
+        self._snapshot = _parse(Snapshot, self._metadata_dir / f"{snapshot_version}.snapshot.json")
+        targets_version = self._snapshot.signed.meta["targets.json"].version
+        self._targets = _parse(Targets, self._metadata_dir / f"{targets_version}.targets.json")
+        self._releases: dict[ReleaseId, Release] = {}
+        for path in self._targets.signed.targets:
+            if path.startswith("releases/") and path.endswith("/" + RELEASE_ENTRY):
+                release = release_from_json(self._read_target(path))
+                self._releases[release.id] = release
+
+    def _read_target(self, path: str) -> bytes:
+        target = self._targets.signed.targets[path]
+        data = (self._targets_dir / target.get_prefixed_paths()[0]).read_bytes()
+        target.verify_length_and_hashes(data)
+        return data
+
+
+def read_served(directory: Path, path: str) -> bytes:
+    """A file of the repository in `directory` by its served path; needs no key.
+
+    Raises: FileNotFoundError: no such file, or a path that leads out of the repository.
+    """
+    if not _SERVED.fullmatch(path):
+        raise FileNotFoundError(path)
+    return (directory / path).read_bytes()
+
+
+def _parse(role: type[_Role], path: Path) -> Metadata[_Role]:
+    metadata = Metadata[_Role].from_bytes(path.read_bytes())
+    if metadata.signed.type != role.type:
+        raise ValueError(f"{path.name} is no {role.type} metadata")
+    return metadata
+
+
+def release_path(release_id: ReleaseId) -> str:
+    """The target that describes a release."""
+    return f"releases/{release_id}/{RELEASE_ENTRY}"
+
+
+def adapter_path(release_id: ReleaseId) -> str:
+    """The target that is a release's adapter file."""
+    return f"releases/{release_id}/{ADAPTER_ENTRY}"
+
+
+def channel_path(channel: str) -> str:
+    """The target that says where a channel points."""
+    return f"channels/{channel}.json"
