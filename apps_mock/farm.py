@@ -1,0 +1,78 @@
+"""The farm: many mock phones in one process, played by one device's identity.
+
+`play` is the farm without a broker: evaluation, tests and experiments play their assignments with
+the very loop that serves a fleet (`device_runtime.seats`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from random import Random
+
+from apps_mock.phone import MockPhone
+from device_runtime.agent import Safety
+from device_runtime.seats import Played, PolicyFor, SeatPhone, Seats
+from sync.clock import Clock, SystemClock
+from sync.vocabulary import (
+    FACTORY_RELEASE,
+    Assignment,
+    DeviceId,
+    ReleaseId,
+    new_uuid7,
+)
+
+DEFAULT_SEATS = 32
+
+
+def mock_phone() -> SeatPhone:
+    """A mock phone that judges itself."""
+    phone = MockPhone()
+    return SeatPhone(phone, phone)
+
+
+def id_maker(clock: Clock, random: Random) -> Callable[[], str]:
+    """UUIDs of version 7 from a clock and a generator, the same ones for the same two."""
+    return lambda: new_uuid7(clock.wall_ms(), random.randbytes(10))
+
+
+def play(
+    assignments: Iterable[Assignment],
+    policy_for: PolicyFor,
+    *,
+    phone_factory: Callable[[], SeatPhone] = mock_phone,
+    seats: int = DEFAULT_SEATS,
+    device_id: DeviceId = DeviceId("local"),
+    release_id: ReleaseId = FACTORY_RELEASE,
+    clock: Clock | None = None,
+    new_id: Callable[[], str] = new_uuid7,
+    safety: Safety | None = None,
+) -> Iterator[Played]:
+    """Play assignments on `seats` phones side by side; yields episodes in the order they end.
+
+    Args:
+        release_id: what acts where an assignment pins nothing.
+    Raises: UnknownTaskError: an assignment that nobody here can play.
+    """
+    table = Seats(
+        [phone_factory() for _ in range(seats)],
+        policy_for,
+        device_id=device_id,
+        clock=clock or SystemClock(),
+        new_id=new_id,
+        safety=safety,
+    )
+    waiting = iter(assignments)
+    try:
+        while _fill(table, waiting, release_id) or table.busy:
+            yield from table.turn()
+    finally:
+        table.close()
+
+
+def _fill(table: Seats, waiting: Iterator[Assignment], release_id: ReleaseId) -> bool:
+    """Start assignments on the free seats; whether any was started."""
+    started = False
+    while table.free and (assignment := next(waiting, None)) is not None:
+        table.start(assignment, release_id=ReleaseId(assignment.release_id) or release_id)
+        started = True
+    return started

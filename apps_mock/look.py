@@ -1,0 +1,141 @@
+"""Looks: one seeded draw of how the clones look, per episode, with the same meaning underneath.
+
+A look decides wording, order, density, widget classes and places. It never decides what an app can
+do, nor the names of things that goals speak of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+from typing import Literal, TypeVar
+from zlib import crc32
+
+from sync.vocabulary import Split
+
+T = TypeVar("T")
+
+PX_PER_DP = 2.625
+"""Pixels per density-independent pixel at 420 dpi."""
+
+WORDINGS: dict[str, tuple[str, ...]] = {
+    "add": ("Add", "New", "Create"),
+    "alarms": ("Alarms", "My alarms"),
+    "alerts": ("Price alerts", "Alerts"),
+    "back": ("Navigate up", "Back"),
+    "book": ("Book", "Book ticket", "Buy ticket"),
+    "cancel_order": ("Cancel order", "Cancel booking"),
+    "change_date": ("Change date", "New date"),
+    "class": ("Class", "Travel class"),
+    "clear": ("Reset", "Clear"),
+    "date": ("Date", "Day", "Travel date"),
+    "delete": ("Delete", "Remove"),
+    "edit": ("Edit", "Change"),
+    "favourite": ("Favourite", "Add to favourites"),
+    "from": ("From", "Departure"),
+    "keep": ("No", "Keep"),
+    "label": ("Label", "Alarm name"),
+    "minutes": ("Minutes", "Duration in minutes"),
+    "name": ("Name", "Full name"),
+    "orders": ("Orders", "My orders", "Your orders"),
+    "passengers": ("Passengers", "My passengers"),
+    "phone": ("Phone", "Phone number"),
+    "receipt": ("Receipt", "Show receipt"),
+    "save": ("Save", "Done", "Store"),
+    "search_contacts": ("Search contacts", "Find a contact"),
+    "search": ("Search", "Find trains", "Show trains"),
+    "start": ("Start", "Start timer"),
+    "stop": ("Stop", "Stop timer"),
+    "stopwatch": ("Stopwatch", "Stop watch"),
+    "time": ("Time", "Alarm time"),
+    "timer": ("Timer", "Countdown timer"),
+    "to": ("To", "Destination"),
+    "voucher": ("Voucher", "Voucher code"),
+    "yes": ("Yes", "Confirm", "OK"),
+}
+"""Ways to write what leads around in an app; which one shows is the look's decision."""
+
+NOISE = (
+    "Tips and help",
+    "What is new",
+    "Rate this app",
+    "Privacy notice",
+    "You are up to date",
+    "Version 4.2",
+)
+"""Lines that mean nothing for any task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How the clones look in one episode.
+
+    Attributes:
+        row_px: height of a row with one line of text.
+        boxed_rows: rows are clickable containers around plain texts, instead of clickable texts.
+        whole_row_toggles: a row whose only function is its switch is touched anywhere.
+        switch_class, radio_class, button_class: Android classes of the widgets.
+        action_place, primary_place, place_for_places: where buttons go.
+        icon_actions: toolbar actions are pictures that only have a content description.
+        field_style: the field's name stands above it, in it while it is empty, or is its description.
+        noise_rows: how many lines without meaning lists get.
+    """
+
+    seed: str
+    row_px: int
+    boxed_rows: bool
+    whole_row_toggles: bool
+    switch_class: str
+    radio_class: str
+    button_class: str
+    action_place: Literal["top", "inline"]
+    primary_place: Literal["top", "bottom", "inline"]
+    place_for_places: Literal["bottom", "rows", "top"]
+    icon_actions: bool
+    field_style: Literal["above", "hint", "described"]
+    noise_rows: int
+    resource_ids: bool
+    wording: dict[str, str]
+
+    def word(self, key: str) -> str:
+        """How this look writes `key`."""
+        return self.wording[key]
+
+    def ordered(self, items: Sequence[T], name_of: Callable[[T], str]) -> list[T]:
+        """The items in this look's order."""
+        seed = self.seed
+        return sorted(items, key=lambda item: crc32(f"{seed}|{name_of(item)}".encode()))
+
+    def noise(self, page: str) -> tuple[str, ...]:
+        """Lines without meaning for a page."""
+        if not self.noise_rows:
+            return ()
+        start = crc32(f"{self.seed}|{page}".encode())
+        return tuple(NOISE[(start + offset) % len(NOISE)] for offset in range(self.noise_rows))
+
+
+@lru_cache(maxsize=4096)
+def draw_look(split: Split, seed: int) -> Look:
+    """The look number `seed` of a split; the same arguments give the same object."""
+    random = Random(f"look|{split}|{seed}")
+    return Look(
+        seed=f"{split}|{seed}",
+        row_px=round(random.choice((50, 56, 64)) * PX_PER_DP),
+        boxed_rows=random.random() < 0.6,
+        whole_row_toggles=random.random() < 0.5,
+        switch_class=random.choice(("android.widget.Switch", "android.widget.CheckBox")),
+        radio_class=random.choice(
+            ("android.widget.RadioButton", "android.widget.CheckedTextView")
+        ),
+        button_class=random.choice(("android.widget.Button", "android.widget.TextView")),
+        action_place=random.choice(("top", "inline")),
+        primary_place=random.choice(("top", "bottom", "inline")),
+        place_for_places=random.choice(("bottom", "rows", "top")),
+        icon_actions=random.random() < 0.4,
+        field_style=random.choice(("above", "hint", "described")),
+        noise_rows=random.choice((0, 0, 1, 2)),
+        resource_ids=random.random() < 0.5,
+        wording={key: random.choice(words) for key, words in WORDINGS.items()},
+    )

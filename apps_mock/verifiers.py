@@ -1,0 +1,193 @@
+"""Verifiers: what a task wants of the phone's state, and whether a state has it and nothing else.
+
+A task names the records that shall change and the page that shall show. Each wanted value is one
+named check; whatever else differs from the state at reset, in any app, is a side effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+from apps_mock.phone_state import PhoneState
+from apps_mock.records import find, tables_of
+from sync.vocabulary import Check
+
+VERIFIER_VERSION = "1"
+"""Rises whenever a verifier would judge the same end state differently."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What shall become of one record.
+
+    Attributes:
+        table: name of the table within the task's app.
+        record: its id; None for a new record, whose id does not matter.
+        values: (field, value) that shall hold; all of them but the id for a new record.
+        removed: the record shall be gone.
+    """
+
+    table: str
+    record: str | None
+    values: tuple[tuple[str, object], ...] = ()
+    removed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PageGoal:
+    """The page that shall show at the end, with what shall be typed or chosen there."""
+
+    name: str
+    argument: str = ""
+    drafts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a task wants of the end state, in the app that it is about."""
+
+    app: str
+    changes: tuple[Change, ...] = ()
+    page: PageGoal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SideEffect:
+    """A difference to the state at reset that nobody asked for; `field` is empty for whole records."""
+
+    app: str
+    table: str
+    record: str
+    field: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.app}.{self.table}[{self.record}] {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a verifier found in one state."""
+
+    checks: tuple[Check, ...]
+    side_effects: tuple[SideEffect, ...]
+
+    @property
+    def reached(self) -> bool:
+        """Whether the goal holds and nothing else was touched."""
+        return not self.side_effects and all(check.passed for check in self.checks)
+
+    @property
+    def progress(self) -> float:
+        """Share of the checks that passed."""
+        return sum(check.passed for check in self.checks) / max(1, len(self.checks))
+
+
+def verify(before: PhoneState, after: PhoneState, wanted: Wanted) -> Findings:
+    """What `after` has of what is wanted, compared with the state at reset."""
+    checks: list[Check] = []
+    effects: list[SideEffect] = []
+    for (name, old), (_, new) in zip(before.apps, after.apps, strict=True):
+        changes = wanted.changes if name == wanted.app else ()
+        if old.data is new.data and not changes:
+            continue
+        _compare(name, old.data, new.data, changes, checks, effects)
+    if wanted.page is not None:
+        checks.append(_page_check(after, wanted.app, wanted.page))
+    return Findings(tuple(checks), tuple(effects))
+
+
+def _page_check(after: PhoneState, app: str, goal: PageGoal) -> Check:
+    shown = after.front
+    page = shown.page if shown is not None and after.foreground == app else None
+    where = f"{after.foreground or 'launcher'}:{page.name if page else ''}"
+    passed = (
+        page is not None
+        and (page.name, page.argument) == (goal.name, goal.argument)
+        and all(page.draft(field) == text for field, text in goal.drafts)
+    )
+    return Check(f"page {goal.name}", passed, "" if passed else f"{where} shows instead")
+
+
+def _compare(  # noqa: PLR0917 - one private call
+    app: str,
+    old: Any,  # Any: every app has its own type of data
+    new: Any,  # Any: as above
+    changes: tuple[Change, ...],
+    checks: list[Check],
+    effects: list[SideEffect],
+) -> None:
+    if old is None or new is None:
+        return
+    after_tables = dict(tables_of(new))
+    for table, records in tables_of(old):
+        own = [change for change in changes if change.table == table]
+        _compare_table(f"{app}.{table}", records, after_tables[table], own, checks, effects)
+
+
+def _compare_table(  # noqa: PLR0917 - one private call
+    name: str,
+    old: tuple[Any, ...],  # Any: records of any app
+    new: tuple[Any, ...],  # Any: as above
+    changes: list[Change],
+    checks: list[Check],
+    effects: list[SideEffect],
+) -> None:
+    app, _, table = name.partition(".")
+    added = [record for record in new if find(old, record.id) is None]
+    for change in (change for change in changes if change.record is None):
+        best = max(added, key=lambda record: _matches(record, change), default=None)
+        if best is not None:
+            added.remove(best)
+        checks.extend(_value_checks(table, "new", best, change.values))
+    effects.extend(
+        SideEffect(app, table, record.id, "", "was added") for record in added
+    )
+    wanted = {change.record: change for change in changes if change.record is not None}
+    for record in old:
+        now = find(new, record.id)
+        change = wanted.get(record.id)
+        if change is not None and change.removed:
+            gone = now is None
+            checks.append(Check(f"{table} {record.id} gone", gone, "" if gone else "still there"))
+            continue
+        values = change.values if change else ()
+        checks.extend(_value_checks(table, record.id, now, values))
+        effects.extend(_other_fields(app, table, record, now, {field for field, _ in values}))
+
+
+def _matches(record: Any, change: Change) -> int:  # Any: records of any app
+    return sum(getattr(record, field) == value for field, value in change.values)
+
+
+def _value_checks(
+    table: str,
+    record_id: str,
+    record: Any,  # Any: records of any app
+    values: tuple[tuple[str, object], ...],
+) -> Iterator[Check]:
+    for field, value in values:
+        found = None if record is None else getattr(record, field)
+        passed = record is not None and found == value
+        reason = "" if passed else f"expected {value!r}, found {found!r}"
+        yield Check(f"{table} {record_id} {field}", passed, reason)
+
+
+def _other_fields(
+    app: str,
+    table: str,
+    old: Any,  # Any: records of any app
+    new: Any,  # Any: as above
+    wanted: set[str],
+) -> Iterator[SideEffect]:
+    if new is old:
+        return
+    if new is None:
+        yield SideEffect(app, table, old.id, "", "was removed")
+        return
+    for entry in fields(old):
+        before, after = getattr(old, entry.name), getattr(new, entry.name)
+        if entry.name not in wanted and before != after:
+            yield SideEffect(app, table, old.id, entry.name, f"{entry.name} became {after!r}")
