@@ -15,14 +15,23 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from outrider import doctor
+from outrider import clones, doctor, episodes, phones, releases
 from outrider.errors import MisuseError
 from outrider.output import print_error
 from sync.errors import ProjectError
 
 INTERRUPTED = 130
 
-COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (("doctor", doctor.doctor),)
+COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
+    ("phone list", phones.list_phones),
+    ("phone mock", phones.mock_phone),
+    ("episodes list", episodes.list_episodes),
+    ("episodes show", episodes.show_episode),
+    ("release list", releases.list_releases),
+    ("release apply", releases.apply_release),
+    ("clones list", clones.list_templates),
+    ("doctor", doctor.doctor),
+)
 """Words after `outrider`, and what they call; the function's docstring is its help."""
 
 GROUPS = {

@@ -1,0 +1,148 @@
+"""`outrider episodes …`: what is in the phones' own logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from outrider.errors import MisuseError
+from outrider.options import Json
+from outrider.output import Output
+from outrider.phone_folders import log_of, phone_folders
+
+if TYPE_CHECKING:
+    from device_runtime.trajectory_log import TrajectoryLog
+    from sync.vocabulary import Episode, Step, Verdict
+
+Phone = Annotated[
+    Path | None, typer.Option("--phone", help="Folder of one phone; else all below --data.")
+]
+Data = Annotated[Path, typer.Option("--data", help="Folder that holds everything of a fleet.")]
+DEFAULT_DATA = Path("data")
+
+
+def list_episodes(
+    *,
+    phone: Phone = None,
+    data: Data = DEFAULT_DATA,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, newest first.")] = 50,
+    json: Json = False,
+) -> None:
+    """List the newest episodes of one phone, or of every phone of a fleet."""
+    out = Output(json_lines=json)
+    rows: list[dict[str, object]] = []
+    logged = acknowledged = 0
+    for folder in _folders(phone, data):
+        with _opened(folder) as log:
+            rows += [
+                {"phone": folder.name, **asdict(summary)} for summary in log.summaries(limit=limit)
+            ]
+            counts = log.counts()
+            logged += counts.logged
+            acknowledged += counts.acknowledged
+    rows.sort(key=lambda row: str(row["id"]), reverse=True)
+    shown = out.rows("episode", rows[:limit], title="Episodes, newest first")
+    out.summary(shown=shown, logged=logged, acknowledged=acknowledged)
+
+
+def show_episode(
+    episode_id: Annotated[str, typer.Argument(metavar="ID", help="The episode's id.")],
+    *,
+    phone: Phone = None,
+    data: Data = DEFAULT_DATA,
+    json: Json = False,
+) -> None:
+    """Show one episode step by step, with its verdicts."""
+    from sync.vocabulary import EpisodeId
+
+    out = Output(json_lines=json)
+    for folder in _folders(phone, data):
+        with _opened(folder) as log:
+            found = log.read(EpisodeId(episode_id))
+        if found is not None:
+            _show(out, folder, *found)
+            return
+    raise MisuseError(
+        f"no log here holds episode {episode_id!r}; outrider episodes list names them"
+    )
+
+
+def _show(out: Output, folder: Path, episode: Episode, verdicts: tuple[Verdict, ...]) -> None:
+    out.note(f"goal  {episode.goal}")
+    out.rows("step", [_row(step) for step in episode.steps], title="Steps")
+    for verdict in verdicts:
+        out.event(
+            "verdict",
+            verifier=verdict.verifier,
+            source=verdict.source,
+            score=verdict.score,
+            progress=verdict.progress,
+            goal_reached=verdict.goal_reached,
+            failed=[
+                f"{check.name}: {check.reason}" for check in verdict.checks if not check.passed
+            ],
+            side_effects=verdict.side_effects,
+        )
+    out.summary(
+        phone=folder.name,
+        id=episode.id,
+        goal=episode.goal,
+        template=episode.assignment.template,
+        split=episode.assignment.split,
+        purpose=episode.assignment.purpose,
+        actor=episode.assignment.actor,
+        release_id=episode.release_id,
+        steps=len(episode.steps),
+        end_reason=episode.end_reason,
+        end_detail=episode.end_detail,
+        success=any(verdict.success for verdict in verdicts) if verdicts else None,
+    )
+
+
+def _row(step: Step) -> dict[str, object]:
+    observation = step.observation
+    return {
+        "index": step.index,
+        "app": observation.package,
+        "elements": len(observation.elements),
+        "action": described(step),
+        "log_prob": step.log_prob,
+        "valid": step.valid,
+        "policy": step.policy_version,
+    }
+
+
+def described(step: Step) -> str:
+    """An action in a few words: its kind, what it is about, and where."""
+    action, elements = step.action, step.observation.elements
+    words: list[str] = [action.kind]
+    if action.element is not None and action.element < len(elements):
+        target = elements[action.element]
+        words.append(repr(target.label or target.resource_id or target.class_name))
+    elif action.x is not None and action.y is not None:
+        words.append(f"({action.x:.2f}, {action.y:.2f})")
+    named = (action.direction, action.text, action.key, action.app, action.status)
+    words += [repr(part) if part is action.text else str(part) for part in named if part]
+    return " ".join(words)
+
+
+def _folders(phone: Path | None, data: Path) -> list[Path]:
+    return phone_folders(data) if phone is None else [phone]
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[TrajectoryLog]:
+    from device_runtime.trajectory_log import TrajectoryLog
+    from sync.clock import SystemClock
+    from sync.vocabulary import new_uuid7
+
+    log = TrajectoryLog.open(log_of(folder), clock=SystemClock(), new_id=new_uuid7)
+    try:
+        yield log
+    finally:
+        log.close()
