@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from device_runtime.errors import InvalidActionError
 from device_runtime.gestures import KeyPress, Pause, StartApp, Swipe, Text, Touch, input_events
 from sync.vocabulary import (
