@@ -1,0 +1,396 @@
+"""Tasks in the train-ticket app: from three steps (look at the orders) to twelve (book a train)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from apps_mock.apps.tickets import (
+    ALL_CLASSES,
+    CLASSES,
+    DAY_COUNT,
+    DEFAULT_CLASS,
+    BOOKED,
+    Order,
+    TicketsData,
+    fixture,
+    fixture_on,
+    timetable,
+)
+from apps_mock.entities import Draw
+from apps_mock.plans import Entry, Fill, Plan, Press
+from apps_mock.records import changed
+from apps_mock.templates import Instance, Template
+from apps_mock.verifiers import Change, PageGoal
+from apps_mock.widgets import Event
+
+_VOUCHER_ALPHABET = "ABCDEFGHJKLMNPRSTUVWXYZ23456789"
+
+
+def _to_orders(order: Order | None = None) -> Plan:
+    """The way to the orders, or into one of them."""
+    plan: Plan = {("home", ""): Press(Event("go", "orders"))}
+    if order is not None:
+        plan["orders", ""] = Press(Event("go", "order", order.id))
+    return plan
+
+
+def _some_order(draw: Draw) -> tuple[TicketsData, Order, dict[str, str]]:
+    data = fixture(draw)
+    order = draw.random.choice(data.orders)
+    return data, order, {"origin": order.origin, "destination": order.destination}
+
+
+def _orders(draw: Draw) -> Instance:
+    return Instance(
+        words={"name": draw.first_name()},
+        data=fixture(draw),
+        plan=_to_orders(),
+        page=PageGoal("orders"),
+    )
+
+
+def _alert(draw: Draw) -> Instance:
+    data = fixture(draw)
+    alert = draw.random.choice(data.alerts)
+    way = draw.random.choice(("on", "off"))
+    data = replace(data, alerts=changed(data.alerts, alert.id, on=way != "on"))
+    return Instance(
+        words={"origin": alert.origin, "destination": alert.destination, "way": way},
+        data=data,
+        plan={
+            ("home", ""): Press(Event("go", "alerts")),
+            ("alerts", ""): Press(Event("toggle", alert.id, "on")),
+        },
+        changes=(Change("alerts", alert.id, (("on", way == "on"),)),),
+    )
+
+
+def _open_order(draw: Draw) -> Instance:
+    data, order, words = _some_order(draw)
+    return Instance(words, data, _to_orders(order), page=PageGoal("order", order.id))
+
+
+def _open_passenger(draw: Draw) -> Instance:
+    data = fixture(draw)
+    person = draw.random.choice(data.passengers)
+    return Instance(
+        words={"name": person.name},
+        data=data,
+        plan={
+            ("home", ""): Press(Event("go", "passengers")),
+            ("passengers", ""): Press(Event("go", "passenger", person.id)),
+        },
+        page=PageGoal("passenger", person.id),
+    )
+
+
+def _receipt(draw: Draw) -> Instance:
+    data, order, words = _some_order(draw)
+    plan = _to_orders(order)
+    plan["order", order.id] = Press(Event("go", "receipt", order.id))
+    return Instance(words, data, plan, page=PageGoal("receipt", order.id))
+
+
+def _cancel(draw: Draw) -> Instance:
+    data, order, words = _some_order(draw)
+    plan = _to_orders(order)
+    plan["order", order.id] = Press(Event("go", "cancel", order.id))
+    plan["cancel", order.id] = Press(Event("cancel", order.id))
+    return Instance(words, data, plan, (Change("orders", order.id, (("status", "Cancelled"),)),))
+
+
+def _change_date(draw: Draw) -> Instance:
+    days, index = draw.days(DAY_COUNT)
+    day = days[index]
+    data = fixture_on(draw, days)
+    order = draw.random.choice(data.orders)
+    other = draw.random.choice([each for each in days if each != day])
+    data = replace(data, orders=changed(data.orders, order.id, day=other))
+    plan = _to_orders(order)
+    plan["order", order.id] = Press(Event("go", "move", order.id))
+    plan["move", order.id] = Press(Event("move", order.id, day))
+    return Instance(
+        {"origin": order.origin, "destination": order.destination, "day": day},
+        data,
+        plan,
+        (Change("orders", order.id, (("day", day),)),),
+    )
+
+
+def _add_passenger(draw: Draw) -> Instance:
+    data, name = fixture(draw), draw.name()
+    return Instance(
+        words={"name": name},
+        data=data,
+        plan={
+            ("home", ""): Press(Event("go", "passengers")),
+            ("passengers", ""): Press(Event("go", "add_passenger")),
+            ("add_passenger", ""): Fill((Entry("name", name),), Event("save_passenger")),
+        },
+        changes=(Change("passengers", None, (("name", name), ("card", "No railcard"))),),
+    )
+
+
+class _Journey:
+    """A route and a day that somebody wants to travel, and the way to its trains."""
+
+    def __init__(self, draw: Draw, *, dated: bool = False) -> None:
+        days, index = draw.days(DAY_COUNT)
+        self.data = fixture_on(draw, days)
+        self.origin, self.destination = draw.random.sample(self.data.stations, 2)
+        self.day = days[index if dated else 0]
+        self.argument = f"{self.origin}|{self.destination}|{self.day}"
+        self.words = {"origin": self.origin, "destination": self.destination, "day": self.day}
+        self.plan: Plan = {
+            ("home", ""): Fill(
+                (
+                    Entry("from", self.origin),
+                    Entry("to", self.destination),
+                    Entry("date", self.day, Event("go", "dates"), default=days[0]),
+                ),
+                Event("search"),
+            ),
+            ("dates", ""): Press(Event("pick", "date", self.day)),
+        }
+
+    def page(self, travel_class: str = "") -> PageGoal:
+        """The page with the route's trains."""
+        drafts = (("class", travel_class),) if travel_class else ()
+        return PageGoal("results", self.argument, drafts)
+
+
+def _find(draw: Draw) -> Instance:
+    journey = _Journey(draw)
+    return Instance(journey.words, journey.data, journey.plan, page=journey.page())
+
+
+def _find_class(draw: Draw) -> Instance:
+    journey = _Journey(draw)
+    wanted = draw.random.choice(CLASSES)
+    journey.plan["results", journey.argument] = Fill((_class_entry(wanted, ALL_CLASSES),))
+    return Instance(
+        {**journey.words, "class": wanted},
+        journey.data,
+        journey.plan,
+        page=journey.page(wanted),
+    )
+
+
+def _class_entry(wanted: str, default: str) -> Entry:
+    return Entry("class", wanted, Event("set", "class", wanted), default=default)
+
+
+def _find_date(draw: Draw) -> Instance:
+    journey = _Journey(draw, dated=True)
+    return Instance(journey.words, journey.data, journey.plan, page=journey.page())
+
+
+def _cheapest(draw: Draw) -> Instance:
+    journey = _Journey(draw)
+    trips = timetable(journey.data, journey.origin, journey.destination, journey.day)
+    best = min(trips, key=lambda trip: trip.price)
+    argument = f"{journey.argument}|{best.departure}"
+    journey.plan["results", journey.argument] = Press(Event("go", "trip", argument))
+    return Instance(
+        journey.words, journey.data, journey.plan, page=PageGoal("trip", argument)
+    )
+
+
+def _booking(draw: Draw, journey: _Journey, travel_class: str, voucher: str) -> Instance:
+    """Book one of the journey's trains for the account's owner."""
+    data = journey.data
+    trips = timetable(data, journey.origin, journey.destination, journey.day)
+    trip = draw.random.choice(trips)
+    owner = data.passengers[0].name
+    argument = f"{journey.argument}|{trip.departure}"
+    plan = journey.plan
+    plan["results", journey.argument] = Press(Event("go", "trip", argument))
+    plan["pick_passenger", ""] = Press(Event("pick", "passenger", owner))
+    plan["trip", argument] = Fill(
+        (
+            _class_entry(travel_class, DEFAULT_CLASS),
+            Entry("passenger", owner, Event("go", "pick_passenger"), default=owner),
+            Entry("voucher", voucher),
+        ),
+        Event("book"),
+    )
+    values = {
+        "origin": journey.origin,
+        "destination": journey.destination,
+        "day": journey.day,
+        "departure": trip.departure,
+        "travel_class": travel_class,
+        "passenger": owner,
+        "voucher": voucher,
+        "price": trip.price,
+        "status": BOOKED,
+    }
+    words = {**journey.words, "time": trip.departure, "class": travel_class, "voucher": voucher}
+    return Instance(words, data, plan, (Change("orders", None, tuple(values.items())),))
+
+
+def _book_voucher(draw: Draw) -> Instance:
+    return _booking(draw, _Journey(draw), DEFAULT_CLASS, draw.code(_VOUCHER_ALPHABET, 6))
+
+
+def _book_date_class(draw: Draw) -> Instance:
+    wanted = draw.random.choice([name for name in CLASSES if name != DEFAULT_CLASS])
+    return _booking(draw, _Journey(draw, dated=True), wanted, "")
+
+
+TEMPLATES = (
+    Template(
+        name="tickets_orders",
+        app="tickets",
+        oracle_steps=3,
+        phrasings=(
+            "Show {name} the list of my train orders",
+            "Open my train orders so that {name} can see them",
+            "Go to the orders in train tickets for {name}",
+        ),
+        set_up=_orders,
+    ),
+    Template(
+        name="tickets_alert",
+        app="tickets",
+        oracle_steps=4,
+        phrasings=(
+            "Turn {way} the price alert for trains from {origin} to {destination}",
+            "Switch the train price alert from {origin} to {destination} {way}",
+            "In train tickets turn {way} the alert from {origin} to {destination}",
+        ),
+        set_up=_alert,
+    ),
+    Template(
+        name="tickets_open_order",
+        app="tickets",
+        oracle_steps=4,
+        phrasings=(
+            "Open my train order from {origin} to {destination}",
+            "Show my order from {origin} to {destination} in train tickets",
+            "In train tickets open the order from {origin} to {destination}",
+        ),
+        set_up=_open_order,
+    ),
+    Template(
+        name="tickets_open_passenger",
+        app="tickets",
+        oracle_steps=4,
+        phrasings=(
+            "Open the passenger {name} in train tickets",
+            "Show the details of the train passenger {name}",
+            "In train tickets open the passenger {name}",
+        ),
+        set_up=_open_passenger,
+    ),
+    Template(
+        name="tickets_receipt",
+        app="tickets",
+        oracle_steps=5,
+        phrasings=(
+            "Show the receipt of my train order from {origin} to {destination}",
+            "Open the receipt for the train from {origin} to {destination}",
+            "In train tickets show the receipt of the order from {origin} to {destination}",
+        ),
+        set_up=_receipt,
+    ),
+    Template(
+        name="tickets_cancel",
+        app="tickets",
+        oracle_steps=6,
+        phrasings=(
+            "Cancel my train order from {origin} to {destination}",
+            "Cancel the train from {origin} to {destination} that I booked",
+            "In train tickets cancel the order from {origin} to {destination}",
+        ),
+        set_up=_cancel,
+    ),
+    Template(
+        name="tickets_change_date",
+        app="tickets",
+        oracle_steps=6,
+        phrasings=(
+            "Change the date of my train order from {origin} to {destination} to {day}",
+            "Move my train order from {origin} to {destination} to the date {day}",
+            "Set {day} as the new date of my train order from {origin} to {destination}",
+        ),
+        set_up=_change_date,
+    ),
+    Template(
+        name="tickets_add_passenger",
+        app="tickets",
+        oracle_steps=7,
+        phrasings=(
+            "Add {name} as a passenger in train tickets",
+            "Add a train passenger named {name}",
+            "In train tickets create the passenger {name}",
+        ),
+        set_up=_add_passenger,
+    ),
+    Template(
+        name="tickets_find",
+        app="tickets",
+        oracle_steps=7,
+        phrasings=(
+            "Find trains from {origin} to {destination}",
+            "Search for a train from {origin} to {destination}",
+            "Show the trains that go from {origin} to {destination}",
+        ),
+        set_up=_find,
+    ),
+    Template(
+        name="tickets_find_class",
+        app="tickets",
+        oracle_steps=8,
+        phrasings=(
+            "Find {class} trains from {origin} to {destination}",
+            "Search for trains from {origin} to {destination} and show only {class}",
+            "Show the {class} trains from {origin} to {destination}",
+        ),
+        set_up=_find_class,
+    ),
+    Template(
+        name="tickets_cheapest",
+        app="tickets",
+        oracle_steps=8,
+        phrasings=(
+            "Open the cheapest train from {origin} to {destination}",
+            "Find the cheapest train from {origin} to {destination} and open it",
+            "Show the details of the cheapest train from {origin} to {destination}",
+        ),
+        set_up=_cheapest,
+    ),
+    Template(
+        name="tickets_find_date",
+        app="tickets",
+        oracle_steps=9,
+        phrasings=(
+            "Find trains from {origin} to {destination} on {day}",
+            "Search for a train on {day} from {origin} to {destination}",
+            "Show the trains of {day} from {origin} to {destination}",
+        ),
+        set_up=_find_date,
+    ),
+    Template(
+        name="tickets_book_voucher",
+        app="tickets",
+        oracle_steps=11,
+        phrasings=(
+            "Book the {time} train from {origin} to {destination} with the voucher {voucher}",
+            "Use the voucher {voucher} to book the train at {time} from {origin} to {destination}",
+            "Buy a ticket from {origin} to {destination} at {time} with the voucher {voucher}",
+        ),
+        set_up=_book_voucher,
+    ),
+    Template(
+        name="tickets_book_date_class",
+        app="tickets",
+        oracle_steps=12,
+        phrasings=(
+            "Book the {time} train from {origin} to {destination} on {day} in {class}",
+            "Buy a {class} ticket from {origin} to {destination} on {day} at {time}",
+            "On {day} book the {class} train at {time} from {origin} to {destination}",
+        ),
+        set_up=_book_date_class,
+    ),
+)
