@@ -1,0 +1,134 @@
+"""`release list` and `release apply` on real signed bundles."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+
+import numpy as np
+import pytest
+
+from device_runtime.installer import enrol
+from device_runtime.slots import PhoneBase
+from outrider import cli
+from sync.adapter_file import adapter_digest, pack
+from sync.trust import Repository
+from sync.vocabulary import Release, ReleaseId
+
+BASE = PhoneBase(digest="ab" * 32, policy_io_version="1")
+
+
+def an_adapter(value: float) -> bytes:
+    tensors = {"encoder.q.A": np.full((4, 8), value, dtype=np.float32)}
+    return pack(tensors, base_digest=BASE.digest, policy_io_version=BASE.policy_io_version)
+
+
+class Fleet:
+    """A repository with releases, and one phone that trusts it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.phone = folder / "phones" / "p"
+        self.repository = Repository.create(folder / "tuf", folder / "keys")
+        enrol(self.phone, self.repository.root_bytes, BASE)
+
+    def publish(self, version: int):
+        data = an_adapter(version / 10)
+        release = Release(
+            id=ReleaseId(f"r{version}"),
+            version=version,
+            base_digest=BASE.digest,
+            adapter_digest=adapter_digest(data),
+            adapter_size_bytes=len(data),
+            policy_io_version=BASE.policy_io_version,
+        )
+        return self.repository.publish(release, data, "canary")
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    return Fleet(tmp_path / "fleet")
+
+
+def run_json(capsys, *arguments: object):
+    code = cli.run([*map(str, arguments), "--json"])
+    captured = capsys.readouterr()
+    return code, [json.loads(line) for line in captured.out.splitlines()], captured.err
+
+
+def rewritten(bundle, target, entry: str, change):
+    """A copy of a bundle with one entry changed."""
+    with zipfile.ZipFile(bundle) as source, zipfile.ZipFile(target, "w") as copy:
+        for name in source.namelist():
+            data = source.read(name)
+            copy.writestr(name, change(data) if name == entry else data)
+    return target
+
+
+def test_a_bundle_is_installed_and_reported_state_by_state(capsys, fleet):
+    bundle = fleet.publish(1)
+    code, lines, _ = run_json(capsys, "release", "apply", bundle, "--phone", fleet.phone)
+    assert code == 0
+    states = [line["state"] for line in lines if line["event"] == "transition"]
+    assert states[0] == "announced"
+    assert states[-1] == "trial"
+    assert lines[-1]["event"] == "summary"
+    assert lines[-1]["applied"] is True
+    assert lines[-1]["installed"]["release_id"] == "r1"
+
+
+def test_a_tampered_adapter_is_refused_and_the_phone_goes_on(capsys, fleet, tmp_path):
+    run_json(capsys, "release", "apply", fleet.publish(1), "--phone", fleet.phone)
+    bad = rewritten(
+        fleet.publish(2),
+        tmp_path / "bad.zip",
+        "adapter.bin",
+        lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+    )
+    code, lines, error = run_json(capsys, "release", "apply", bad, "--phone", fleet.phone)
+    assert code == 1
+    assert lines[-1]["reason"] == "tampered"
+    assert lines[-1]["installed"]["release_id"] == "r1"
+    assert error.startswith("error: refused (tampered)")
+    assert error.count("\n") == 1
+
+
+def test_another_fleets_release_is_refused_as_signed_with_another_key(capsys, fleet, tmp_path):
+    stranger = Fleet(tmp_path / "stranger")
+    code, lines, _ = run_json(
+        capsys, "release", "apply", stranger.publish(1), "--phone", fleet.phone
+    )
+    assert code == 1
+    assert lines[-1]["reason"] == "wrong_key"
+    assert lines[-1]["installed"]["release_id"] == "factory"
+
+
+def test_an_older_version_is_refused(capsys, fleet):
+    older = fleet.publish(1)
+    run_json(capsys, "release", "apply", fleet.publish(2), "--phone", fleet.phone)
+    code, lines, _ = run_json(capsys, "release", "apply", older, "--phone", fleet.phone)
+    assert code == 1
+    assert lines[-1]["reason"] == "older_version"
+    assert lines[-1]["installed"]["release_id"] == "r2"
+
+
+def test_a_phone_that_was_never_enrolled_is_one_line(capsys, fleet, tmp_path):
+    folder = tmp_path / "fresh"
+    folder.mkdir()
+    code, lines, error = run_json(capsys, "release", "apply", fleet.publish(1), "--phone", folder)
+    assert code == 1
+    assert lines == []
+    assert error.count("\n") == 1
+    assert list(folder.iterdir()) == []
+
+
+def test_releases_are_listed_by_version_and_damaged_files_named(capsys, fleet):
+    for version in (1, 2, 10):
+        bundle = fleet.publish(version)
+    shutil.copy(bundle, bundle.with_name("broken.zip"))
+    bundle.with_name("broken.zip").write_bytes(b"no zip")
+    code, lines, _ = run_json(capsys, "release", "list", "--data", fleet.folder)
+    assert code == 0
+    assert [line["version"] for line in lines[:-1]] == [None, 1, 2, 10]
+    assert lines[-1] == {"event": "summary", "releases": 3, "unreadable": ["broken.zip"]}
