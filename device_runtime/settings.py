@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from device_runtime.errors import SettingsError
@@ -27,7 +28,8 @@ class Settings:
     Attributes:
         device_id: its name in the fleet, also its user name at the broker.
         data_dir: folder of the fleet's data on this machine; the device lives in `phones/<id>`.
-        broker_url: mqtt://host:port; empty means without a network.
+        broker_url: mqtt://host:port or mqtts://host:port.
+        broker_ca_file: the broker's certificate authority, for mqtts:// addresses.
         credentials_file: file whose first line is the broker's password for this device.
         fleet: name of the fleet in the topics.
         channel: which release channel it follows.
@@ -43,6 +45,7 @@ class Settings:
     device_id: DeviceId
     data_dir: Path
     broker_url: str = ""
+    broker_ca_file: Path | None = None
     credentials_file: Path | None = None
     fleet: str = "home"
     channel: str = "stable"
@@ -105,6 +108,7 @@ def read_settings(
     *,
     environment: Mapping[str, str],
     given: Mapping[str, object],
+    defaults: Mapping[str, object] = MappingProxyType({}),
 ) -> Settings:
     """The settings of a device process.
 
@@ -112,10 +116,11 @@ def read_settings(
         file: TOML with a `[device]` table; None where there is none.
         environment: usually `os.environ`.
         given: what the command line says; None values count as not given.
+        defaults: what a role has in place of the fields' own defaults.
     Raises: SettingsError: a file, key or value that cannot be used; nothing was started.
     """
     known = {item.name: str(item.type) for item in fields(Settings)}
-    chosen: dict[str, Any] = {}  # Any: values of eight types, converted below
+    chosen: dict[str, Any] = dict(defaults)  # Any: values of eight types, converted below
     for name, value in _table(file).items():
         if name not in known:
             raise SettingsError(f"{file} has an unknown key {name!r}: remove it")

@@ -22,7 +22,7 @@ from device_runtime.errors import UnknownTaskError
 from device_runtime.release_shelf import ReleaseShelf
 from device_runtime.seats import Played, Seats
 from device_runtime.settings import Settings
-from device_runtime.trajectory_log import TrajectoryLog
+from device_runtime.trajectory_log import LogCounts, TrajectoryLog
 from sync.clock import Clock
 from sync.messages import (
     AssignmentBatch,
@@ -114,8 +114,8 @@ class Supervisor:
 
     def run(
         self, stop: threading.Event, *, until_idle: bool = False, max_episodes: int | None = None
-    ) -> None:
-        """Play until `stop` is set.
+    ) -> LogCounts:
+        """Play until `stop` is set; returns what is in the log then.
 
         Args:
             until_idle: end also when nothing waits and nothing is being played.
@@ -131,6 +131,8 @@ class Supervisor:
                     break
                 if max_episodes is not None and self._episodes >= max_episodes:
                     break
+            self._wind_down()
+            return self._log.counts()
         finally:
             self._close()
 
@@ -265,10 +267,15 @@ class Supervisor:
             waiting=len(self._queue),
         )
 
-    def _close(self) -> None:
-        """End every part, in the order in which they need each other."""
+    def _wind_down(self) -> None:
+        """Stop to play, and give what was played a moment to be acknowledged."""
         self._seats.close()
         self._shelf.close()
         self._wire.wait_drained(DRAIN_S)
+
+    def _close(self) -> None:
+        """Let go of every part, whatever happened. Idempotent."""
+        self._seats.close()
+        self._shelf.close()
         self._wire.close()
         self._log.close()
