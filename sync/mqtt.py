@@ -1,0 +1,180 @@
+"""The Transport over paho-mqtt, MQTT 3.1.1.
+
+A fresh paho client is made for each connection, with a clean session: paho's own queue and its
+resend on reconnect (which ignores the in-flight limit) never come into play, the outbox owns both.
+paho's callbacks only put events into the sink. Messages are acknowledged by hand, after the commit.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import paho.mqtt.client as paho
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
+from paho.mqtt.reasoncodes import ReasonCode
+
+from sync.codec import MAX_WIRE_BYTES
+from sync.errors import LinkLostError
+from sync.ports import Connected, Disconnected, Incoming, Sink, Will
+
+KEEPALIVE_S: Final = 30
+CONNECT_TIMEOUT_S: Final = 5.0
+FLUSH_TIMEOUT_S: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class MqttAddress:
+    """Where a broker is and who we are to it.
+
+    Attributes:
+        client_id: the device id; a second connection with the same id ends the first.
+        certificates: file with the broker's certificate authority; None means no TLS.
+    """
+
+    host: str
+    port: int
+    client_id: str
+    username: str
+    password: str
+    certificates: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Receipt:
+    client: paho.Client
+    mid: int
+    qos: int
+
+
+class PahoTransport:
+    """A `Transport` to an MQTT broker."""
+
+    def __init__(self, address: MqttAddress) -> None:
+        self._address = address
+        self._client: paho.Client | None = None
+
+    def connect(self, sink: Sink, will: Will | None = None) -> None:
+        """See Transport."""
+        self.close()
+        client = self._new_client(sink, will)
+        self._client = client
+        try:
+            client.connect(self._address.host, self._address.port, keepalive=KEEPALIVE_S)
+        except (OSError, ValueError) as error:
+            self._client = None
+            raise LinkLostError(
+                f"no broker answers at {self._address.host}:{self._address.port} ({error}): "
+                "start it or correct the address"
+            ) from error
+        client.loop_start()
+
+    def subscribe(self, filters: tuple[str, ...]) -> None:
+        """See Transport."""
+        result, _mid = self._connection().subscribe([(wanted, 1) for wanted in filters])
+        _check(result)
+
+    def publish(self, topic: str, payload: bytes, *, qos: int, retain: bool) -> None:
+        """See Transport."""
+        if len(payload) > MAX_WIRE_BYTES:
+            raise ValueError(f"a payload has at most {MAX_WIRE_BYTES} bytes, got {len(payload)}")
+        _check(self._connection().publish(topic, payload, qos=qos, retain=retain).rc)
+
+    def acknowledge(self, incoming: Incoming) -> None:
+        """See Transport."""
+        receipt = incoming.receipt
+        if isinstance(receipt, _Receipt) and receipt.client is self._client:
+            receipt.client.ack(receipt.mid, receipt.qos)
+
+    def close(self) -> None:
+        """See Transport."""
+        client, self._client = self._client, None
+        if client is None:
+            return
+        client.on_message = None
+        ended = threading.Event()
+        client.on_disconnect = lambda *_: ended.set()
+        if client.disconnect() is MQTTErrorCode.MQTT_ERR_SUCCESS:
+            ended.wait(FLUSH_TIMEOUT_S)  # paho calls back when everything is written
+        peer = client.socket()
+        if isinstance(peer, socket.socket):  # a peer that reads nothing must not hold us up
+            with suppress(OSError):
+                peer.shutdown(socket.SHUT_RDWR)
+        client.loop_stop()
+
+    def _connection(self) -> paho.Client:
+        if self._client is None:
+            raise LinkLostError("not connected to the broker: connect first")
+        return self._client
+
+    def _new_client(self, sink: Sink, will: Will | None) -> paho.Client:
+        address = self._address
+        client = paho.Client(
+            CallbackAPIVersion.VERSION2,
+            client_id=address.client_id,
+            clean_session=True,
+            reconnect_on_failure=False,
+            manual_ack=True,
+        )
+        client.username_pw_set(address.username, address.password)
+        client.connect_timeout = CONNECT_TIMEOUT_S
+        client.max_inflight_messages_set(0)
+        client.max_queued_messages_set(0)
+        if address.certificates is not None:
+            client.tls_set_context(ssl.create_default_context(cafile=str(address.certificates)))
+        if will is not None:
+            client.will_set(will.topic, will.payload, qos=1, retain=True)
+        _report_to(client, sink)
+        return client
+
+
+def _report_to(client: paho.Client, sink: Sink) -> None:
+    """Turn paho's callbacks into events; each runs under paho's locks and only calls the sink."""
+
+    def on_connect(
+        _client: paho.Client, _data: object, _flags: object, reason: ReasonCode, _more: object
+    ) -> None:
+        sink(Disconnected(f"the broker refused: {reason}") if reason.is_failure else Connected())
+
+    def on_disconnect(
+        _client: paho.Client, _data: object, _flags: object, reason: ReasonCode, _more: object
+    ) -> None:
+        sink(Disconnected(f"the connection ended: {reason}"))
+
+    def on_subscribe(
+        _client: paho.Client, _data: object, _mid: int, reasons: list[ReasonCode], _more: object
+    ) -> None:
+        if any(reason.is_failure for reason in reasons):
+            sink(Disconnected("the broker refused a subscription: check the device's account"))
+
+    def on_message(_client: paho.Client, _data: object, message: paho.MQTTMessage) -> None:
+        receipt = _Receipt(client, message.mid, message.qos) if message.qos else None
+        sink(
+            Incoming(
+                topic=message.topic,
+                payload=bytes(message.payload),
+                receipt=receipt,
+                redelivered=message.dup,
+                retained=message.retain,
+            )
+        )
+
+    def on_socket_open(_client: paho.Client, _data: object, opened: object) -> None:
+        if isinstance(opened, socket.socket):  # small packets must not wait for each other
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    client.on_socket_open = on_socket_open
+    client.on_connect = on_connect
+    client.on_disconnect = on_disconnect
+    client.on_subscribe = on_subscribe
+    client.on_message = on_message
+
+
+def _check(result: MQTTErrorCode) -> None:
+    if result is not MQTTErrorCode.MQTT_ERR_SUCCESS:
+        raise LinkLostError(f"the connection to the broker ended ({result.name}): connect again")
