@@ -1,0 +1,149 @@
+"""Base networks as files: fp16 weights and a card; and their exported graphs, made once.
+
+A base is two files: `weights.safetensors` (fp16) and `card.json` (family, sizes, versions, digest,
+and how it was trained). Everybody reads the weights back from fp16, so everybody has the same
+base. Its digest names it wherever an adapter says what it belongs to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+
+from exporters.errors import BaseFilesError
+from exporters.families.layout_t5 import FAMILY, LayoutT5, LayoutT5Config
+from exporters.onnx_graph import BASE_FILE, GRAPH_VERSION, export_base
+from sync.policy_io import POLICY_IO_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from torch import Tensor
+
+DEFAULT_BASE_DIR = Path(__file__).parent / "bases" / "layout_t5_s"
+"""The base that ships with the project."""
+
+_WEIGHTS_FILE, _CARD_FILE = "weights.safetensors", "card.json"
+
+
+def base_digest(network: LayoutT5) -> str:
+    """SHA-256 (hex) over fp16 weights, sizes and the encoding's version."""
+    digest = hashlib.sha256()
+    digest.update(_canonical(_identity(network.config)))
+    for name, value in sorted(_half(network).items()):
+        digest.update(f"{name} {tuple(value.shape)}".encode())
+        digest.update(value.numpy().tobytes())
+    return digest.hexdigest()
+
+
+def save_base(network: LayoutT5, directory: Path, card: Mapping[str, Any]) -> str:
+    """Write `network` (without adapters) to `directory`, and return its digest.
+
+    Args:
+        card: how it was made: data, seeds, command, test figures; kept as it is.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    digest = base_digest(network)
+    weights = save(_half(network))
+    (directory / _WEIGHTS_FILE).write_bytes(weights)
+    text = json.dumps({**card, **_identity(network.config), "digest": digest}, indent=2)
+    (directory / _CARD_FILE).write_text(text + "\n", encoding="utf-8")
+    return digest
+
+
+def read_card(directory: Path) -> dict[str, Any]:
+    """The card of the base in `directory`.
+
+    Raises:
+        BaseFilesError: there is none, or it is of another family or encoding.
+    """
+    path = directory / _CARD_FILE
+    try:
+        card = json.loads(path.read_text(encoding="utf-8"))
+        config = LayoutT5Config(**card["config"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BaseFilesError(f"{path} is no base's card ({error}): train one anew") from error
+    for name, wanted in _identity(config).items():
+        if card.get(name) != wanted:
+            raise BaseFilesError(
+                f"{path} has {name} {card.get(name)!r}, this program {wanted!r}: train the base anew"
+            )
+    return dict(card)
+
+
+def load_base(directory: Path) -> LayoutT5:
+    """The base in `directory`: frozen, in evaluation mode, float32 values read from fp16.
+
+    Raises:
+        BaseFilesError: files are missing, damaged, or not those that the card describes.
+    """
+    card = read_card(directory)
+    network = LayoutT5(LayoutT5Config(**card["config"]))
+    try:
+        weights = load_file(directory / _WEIGHTS_FILE)
+        network.load_state_dict({name: value.float() for name, value in weights.items()})
+    except (OSError, SafetensorError, RuntimeError) as error:
+        raise BaseFilesError(
+            f"{directory / _WEIGHTS_FILE} cannot be read: fetch the base again"
+        ) from error
+    if base_digest(network) != card.get("digest"):
+        raise BaseFilesError(f"the weights in {directory} are not the card's: fetch the base again")
+    return network.eval().requires_grad_(False)
+
+
+def ensure_exported(source: Path, cache: Path) -> Path:
+    """The directory in `cache` with the graphs of the base in `source`, exported if need be.
+
+    Several processes may ask at once: each export is made aside and moved into place whole; the
+    first one stays.
+
+    Raises:
+        BaseFilesError: the base cannot be read.
+        GraphError: the export failed.
+    """
+    digest = str(read_card(source)["digest"])
+    target = cache / f"{digest[:16]}-{GRAPH_VERSION}"
+    if (target / BASE_FILE).exists():
+        return target
+    network = load_base(source)
+    cache.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix="export-", dir=cache))
+    aside.chmod(0o755)
+    try:
+        export_base(network, aside, digest=digest)
+        os.rename(aside, target)  # noqa: PTH104 - fails where the other process was first
+    except OSError:
+        if not (target / BASE_FILE).exists():
+            raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return target
+
+
+def _identity(config: LayoutT5Config) -> dict[str, Any]:
+    return {
+        "family": FAMILY,
+        "policy_io_version": POLICY_IO_VERSION,
+        "config": config.as_dict(),
+    }
+
+
+def _canonical(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _half(network: LayoutT5) -> dict[str, Tensor]:
+    """The weights as they are kept: fp16, contiguous."""
+    weights = network.state_dict()
+    if any(".lora_" in name for name in weights):
+        raise ValueError("a base is saved without adapters: keep the network you attached to")
+    return {name: value.detach().to(torch.float16).contiguous() for name, value in weights.items()}
