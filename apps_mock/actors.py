@@ -133,6 +133,7 @@ def _policy_in(module: Any, path: Path) -> Policy:  # Any: a user's module has a
     decide = getattr(module, "decide", None)
     if decide is None:
         raise RejectedError(
-            f"{path} defines neither decide(request) nor a class Policy: add one", reason="malformed"
+            f"{path} defines neither decide(request) nor a class Policy: add one",
+            reason="malformed",
         )
     return FunctionPolicy(decide, name=path.stem)

@@ -42,9 +42,7 @@ class AdbClone:
     ) -> None:
         clock = clock or SystemClock()
         self.phone = phone or MockPhone(serial="adb-clone")
-        self.daemon = MockAdbDaemon(
-            self.phone, port=port, packages=[app.package for app in APPS.values()], clock=clock
-        )
+        self.daemon = MockAdbDaemon(self.phone, port=port, clock=clock)
         self.server = AdbServerProcess(folder, clock=clock)
         self._settings = settings
         self._clock = clock

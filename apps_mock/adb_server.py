@@ -20,6 +20,7 @@ from apps_mock.adb_shell_service import ShellSession
 from apps_mock.adb_sync import SyncSession
 from apps_mock.adb_wire import Connection, Service, Stream
 from apps_mock.errors import DaemonError
+from apps_mock.registry import APPS
 from sync.clock import Clock, SystemClock
 
 HOST: Final = "127.0.0.1"
@@ -38,7 +39,7 @@ class MockAdbDaemon:
     Args:
         phone: what the commands drive.
         port: where to listen; 0 lets the machine choose.
-        packages: the apps that `pm list packages` names.
+        packages: the apps that `pm list packages` names; by default all clones.
         clock: the phone's time.
     """
 
@@ -47,7 +48,7 @@ class MockAdbDaemon:
         phone: ClonePhone,
         *,
         port: int = 0,
-        packages: Sequence[str] = (),
+        packages: Sequence[str] | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.lock = threading.RLock()
@@ -55,8 +56,9 @@ class MockAdbDaemon:
         self._port = port
         self._clock = clock or SystemClock()
         self._files = Files(self._now_s)
+        named = [app.package for app in APPS.values()] if packages is None else packages
         self._commands = PhoneCommands(
-            phone, self.lock, files=self._files, now_s=self._now_s, packages=packages
+            phone, self.lock, files=self._files, now_s=self._now_s, packages=named
         ).table()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import Final
 
+from apps_mock.app import AnyAppState
 from apps_mock.layout import LaidOut, Window, lay_out
 from apps_mock.look import Look, draw_look
 from apps_mock.phone_state import (
@@ -28,6 +30,7 @@ from apps_mock.phone_state import (
     show_recents,
     view,
 )
+from apps_mock.records import canonical
 from apps_mock.tasks import SUITE_VERSION, Task, draw
 from apps_mock.verifiers import VERIFIER_VERSION, Findings, verify
 from device_runtime.errors import InvalidActionError, UnknownTaskError
@@ -91,7 +94,7 @@ class MockPhone:
         self._state: PhoneState | None = None
         self._look: Look = draw_look(Split.TRAIN, 0)
         self._seen: _Seen | None = None
-        self._digests: dict[str, tuple[object, bytes]] = {}
+        self._digests: dict[str, tuple[AnyAppState, bytes]] = {}
         self._generation = 0
 
     # The port's level.
@@ -284,11 +287,10 @@ class MockPhone:
         state = self.state
         for name, app in state.apps:
             known = self._digests.get(name)
-            if known is None or known[0] is not app.data:
-                known = (app.data, hashlib.sha256(repr(app.data).encode()).digest())
+            if known is None or known[0] is not app:
+                known = (app, _digest(name, app))
                 self._digests[name] = known
             whole.update(known[1])
-            whole.update(repr((name, app.stack)).encode())
         rest = (state.foreground, state.recents, state.focus, state.keyboard, state.now)
         whole.update(repr(rest).encode())
         return whole.hexdigest()
@@ -388,6 +390,26 @@ class MockPhone:
             checks=checks,
             side_effects=tuple(str(effect) for effect in findings.side_effects),
         )
+
+
+def _digest(name: str, app: AnyAppState) -> bytes:
+    pages = [(page.name, page.argument, page.drafts, page.scroll_px) for page in app.stack]
+    return hashlib.sha256(_data_digest(app.data) + repr((name, pages)).encode()).digest()
+
+
+_DIGESTS_SIZE: Final = 1024
+_DIGESTS: dict[int, tuple[object, bytes]] = {}
+"""Digests of data seen lately, by identity; holding on to the data keeps the identity unique."""
+
+
+def _data_digest(data: object) -> bytes:
+    known = _DIGESTS.get(id(data))
+    if known is None:
+        known = (data, hashlib.sha256(canonical(data)).digest())
+        if len(_DIGESTS) >= _DIGESTS_SIZE:
+            _DIGESTS.clear()
+        _DIGESTS[id(data)] = known
+    return known[1]
 
 
 def _claims_completion(episode: Episode) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 from typing import Any, Final
 
@@ -77,6 +78,19 @@ def suites() -> tuple[str, ...]:
     return tuple(dict.fromkeys(template.app for template in templates()))
 
 
+FIXTURE_COUNT: Final = 64
+"""How many different contents the apps beside a task's own have, per split."""
+
+
+def _furnished(name: str, split: Split, random: Random) -> Any:  # Any: data of any app
+    return _fixture(name, split, random.randrange(FIXTURE_COUNT))
+
+
+@lru_cache(maxsize=1024)
+def _fixture(name: str, split: Split, number: int) -> Any:  # Any: data of any app
+    return FIXTURES[name](Draw(Random(f"fixture|{name}|{split}|{number}"), split))
+
+
 def draw(template_name: str, *, seed: int, split: Split, look: int) -> Task:
     """The task number `seed` of a template in a split; the same arguments give the same task.
 
@@ -88,8 +102,8 @@ def draw(template_name: str, *, seed: int, split: Split, look: int) -> Task:
     instance = template.set_up(source)
     goal = random.choice(template.phrasings).format_map(instance.words)
     apps = []
-    for name, fixture in FIXTURES.items():
-        data = instance.data if name == template.app else fixture(Draw(random, split))
+    for name in FIXTURES:
+        data = instance.data if name == template.app else _furnished(name, split, random)
         apps.append((name, new_app_state(name, data)))
     others = random.sample(OTHER_LABELS, random.randrange(4, 9))
     apps.extend((label.lower(), new_app_state(label.lower(), None)) for label in others)

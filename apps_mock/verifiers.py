@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from apps_mock.phone_state import PhoneState
-from apps_mock.records import find, tables_of
+from apps_mock.records import tables_of
 from sync.vocabulary import Check
 
 VERIFIER_VERSION = "1"
@@ -124,6 +124,8 @@ def _compare(  # noqa: PLR0917 - one private call
     after_tables = dict(tables_of(new))
     for table, records in tables_of(old):
         own = [change for change in changes if change.table == table]
+        if not own and after_tables[table] is records:
+            continue
         _compare_table(f"{app}.{table}", records, after_tables[table], own, checks, effects)
 
 
@@ -136,7 +138,8 @@ def _compare_table(  # noqa: PLR0917 - one private call
     effects: list[SideEffect],
 ) -> None:
     app, _, table = name.partition(".")
-    added = [record for record in new if find(old, record.id) is None]
+    known = {record.id for record in old}
+    added = [record for record in new if record.id not in known]
     for change in (change for change in changes if change.record is None):
         best = max(added, key=lambda record: _matches(record, change), default=None)
         if best is not None:
@@ -146,8 +149,9 @@ def _compare_table(  # noqa: PLR0917 - one private call
         SideEffect(app, table, record.id, "", "was added") for record in added
     )
     wanted = {change.record: change for change in changes if change.record is not None}
+    present = {record.id: record for record in new}
     for record in old:
-        now = find(new, record.id)
+        now = present.get(record.id)
         change = wanted.get(record.id)
         if change is not None and change.removed:
             gone = now is None

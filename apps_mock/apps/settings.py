@@ -22,19 +22,28 @@ SWITCHES: dict[str, tuple[str, ...]] = {
 """Switches by page; what is written here stands on the screen in every look."""
 
 CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
-    "Network": {"Preferred network": ("5G", "4G", "3G")},
+    "Network": {
+        "Preferred network": ("5G", "4G", "3G"),
+        "Hotspot band": ("2 GHz", "5 GHz", "6 GHz"),
+    },
+    "Bluetooth": {"Audio codec": ("Standard", "Clear", "Studio", "Lossless")},
     "Display": {
         "Screen timeout": ("30 seconds", "1 minute", "2 minutes", "5 minutes", "10 minutes"),
         "Font size": ("Small", "Medium", "Large", "Huge"),
+        "Wallpaper": ("Forest", "Desert", "Ocean", "Mountain", "Meadow", "Glacier"),
+        "Refresh rate": ("60 Hz", "90 Hz", "120 Hz"),
     },
     "Sound": {
         "Ringtone": ("Aurora", "Bamboo", "Cascade", "Dewdrop", "Ember", "Fanfare"),
         "Alarm sound": ("Bells", "Birdsong", "Drums", "Harp", "Waves"),
+        "Message sound": ("Chime", "Marble", "Pebble", "Spark", "Whistle"),
     },
     "Battery": {"Charging limit": ("80 percent", "90 percent", "100 percent")},
+    "Privacy": {"Lock after": ("10 seconds", "40 seconds", "3 minutes", "15 minutes")},
     "System": {
         "Language": ("English", "Deutsch", "Polski", "Suomi", "Svenska", "Italiano"),
         "Temperature unit": ("Celsius", "Fahrenheit", "Kelvin"),
+        "Key layout": ("Qwerty", "Qwertz", "Azerty", "Dvorak"),
     },
 }
 """Choices by page, each with its options."""
