@@ -134,7 +134,9 @@ class AdbPhone:
         if not commands:
             return ActOutcome()
         self.forget()
-        return self._play(commands)
+        if not self._play(commands):
+            return ActOutcome(valid=False, detail=f"no app is called {action.app!r}")
+        return ActOutcome()
 
     def screenshot(self) -> bytes:
         """The screen as PNG bytes, complete.
@@ -261,8 +263,11 @@ class AdbPhone:
             raise InvalidActionError(f"no app is called {name!r}")
         return known or name
 
-    def _play(self, commands: list[str | Pause]) -> ActOutcome:
-        """Run commands in order, as many as possible in one round trip; pauses pass here."""
+    def _play(self, commands: list[str | Pause]) -> bool:
+        """Run commands in order, as many as possible in one round trip; pauses pass here.
+
+        Returns: False where an app was to be started that is not installed.
+        """
         batch: list[str] = []
         for command in [*commands, Pause(0)]:
             if isinstance(command, str):
@@ -272,10 +277,10 @@ class AdbPhone:
                 result = self._shell(" && ".join(batch))
                 batch.clear()
                 if b"No activities found" in result.stdout + result.stderr:
-                    return ActOutcome(valid=False, detail="no such app is installed")
+                    return False
                 self._check(result)
             self._clock.sleep(command.duration_ms / 1000)
-        return ActOutcome()
+        return True
 
     def _run(self, command: str) -> bytes:
         """The output of a command that must succeed."""
