@@ -10,6 +10,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -17,7 +18,7 @@ import structlog
 
 from device_runtime.installer import InstallOutcome
 from device_runtime.slots import InstalledRelease
-from sync.adapter_file import AdapterFile
+from sync.adapter_file import AdapterFile, FloatArray
 from sync.clock import Clock
 from sync.errors import RejectedError, TransientError
 from sync.vocabulary import FACTORY_RELEASE, ReleaseId
@@ -31,11 +32,11 @@ KEPT_PINNED: Final = 4
 class AdapterHost(Protocol):
     """The policy, as far as its adapters go."""
 
-    def load_adapter(self, release_id: ReleaseId, adapter: AdapterFile) -> None:
+    def load_adapter(self, release_id: str, tensors: Mapping[str, FloatArray]) -> None:
         """Make a release ready to act."""
         ...
 
-    def unload(self, release_id: ReleaseId) -> None:
+    def unload(self, release_id: str) -> None:
         """Forget a release."""
         ...
 
@@ -102,7 +103,9 @@ class ReleaseShelf:
     Args:
         source: the installer; None where nothing is ever installed (factory policy only).
         host: loads adapters; None where no release policy plays.
+        refresh_every_s: how often the channel is looked at without an announcement.
         trial_episodes: ended episodes after which a release on trial is kept.
+        retry_s: pause after the network failed.
     """
 
     def __init__(
@@ -114,6 +117,7 @@ class ReleaseShelf:
         clock: Clock,
         refresh_every_s: float = 60.0,
         trial_episodes: int = 3,
+        retry_s: float = RETRY_S,
     ) -> None:
         self._source = source
         self._host = host
@@ -121,6 +125,7 @@ class ReleaseShelf:
         self._clock = clock
         self._refresh_every_s = refresh_every_s
         self._trial_episodes = trial_episodes
+        self._retry_s = retry_s
         self._trial_left = 0
         self._loaded: OrderedDict[ReleaseId, None] = OrderedDict({FACTORY_RELEASE: None})
         self._asked: set[ReleaseId] = set()
@@ -201,7 +206,7 @@ class ReleaseShelf:
         self._asked.discard(release_id)
         is_new = release_id not in self._loaded
         if self._host is not None and fetched.adapter is not None and is_new:
-            self._host.load_adapter(release_id, fetched.adapter)
+            self._host.load_adapter(release_id, fetched.adapter.tensors)
         self._loaded[release_id] = None
         self._loaded.move_to_end(release_id)
         if fetched.installed is not None:
@@ -235,7 +240,7 @@ class ReleaseShelf:
                     return
                 if not self._work(source, job):
                     failed.append(job)
-                    due_s = self._clock.monotonic_s() + RETRY_S
+                    due_s = self._clock.monotonic_s() + self._retry_s
         except Exception as error:  # noqa: BLE001 - told to the playing thread, which raises it
             self._failure = error
 

@@ -1,0 +1,235 @@
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from device_runtime.installer import InstallOutcome
+from device_runtime.release_shelf import KEPT_PINNED, ReleaseShelf
+from device_runtime.slots import InstalledRelease
+from sync.adapter_file import AdapterFile
+from sync.clock import SystemClock
+from sync.errors import RejectedError, TransientError
+from sync.vocabulary import FACTORY_RELEASE, Release, ReleaseId
+
+
+def an_adapter(name):
+    return AdapterFile({name: None}, "b", "p", "int8", "digest")
+
+
+@dataclass(frozen=True)
+class Installed(InstalledRelease):
+    def read(self):
+        return None if self.release is None else an_adapter(self.release.id)
+
+
+def installed(name, state="committed"):
+    release = Release(
+        ReleaseId(name),
+        version=1,
+        base_digest="b",
+        adapter_digest="a",
+        adapter_size_bytes=1,
+        policy_io_version="p",
+    )
+    return Installed(release, Path("adapter.bin"), state)
+
+
+@dataclass
+class FakeSource:
+    at_start: InstalledRelease = field(default_factory=InstalledRelease)
+    answers: list = field(default_factory=list)
+    asked_for: list = field(default_factory=list)
+    channels: list = field(default_factory=list)
+    commits: int = 0
+    worked: threading.Event = field(default_factory=threading.Event)
+
+    def begin_load(self):
+        return self.at_start
+
+    def refresh(self, channel):
+        self.channels.append(channel)
+        answer = self.answers.pop(0) if self.answers else None
+        if not self.answers:
+            self.worked.set()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def adapter_for(self, release_id):
+        self.asked_for.append(release_id)
+        if release_id.startswith("bad"):
+            raise RejectedError("nobody signed it", reason="unknown_release")
+        return an_adapter(release_id)
+
+    def commit(self):
+        self.commits += 1
+        return self.at_start
+
+
+@dataclass
+class FakeHost:
+    loaded: dict = field(default_factory=dict)
+
+    def load_adapter(self, release_id, tensors):
+        self.loaded[release_id] = list(tensors)
+
+    def unload(self, release_id):
+        del self.loaded[release_id]
+
+
+def a_shelf(source, host=None, **options):
+    return ReleaseShelf(
+        source, host or FakeHost(), channel="canary", clock=SystemClock(), **options
+    )
+
+
+def applied(name, state="trial"):
+    return InstallOutcome(applied=True, installed=installed(name, state))
+
+
+def work_off(shelf):
+    """Let the follower do every job it was given, and stop."""
+    shelf.close()
+
+
+def test_what_is_installed_acts_from_the_start():
+    host = FakeHost()
+    shelf = a_shelf(FakeSource(installed("r-1")), host)
+
+    shelf.start()
+    work_off(shelf)
+
+    assert shelf.current == "r-1"
+    assert host.loaded == {"r-1": ["r-1"]}
+
+
+def test_announced_release_acts_after_it_is_settled_and_not_before():
+    host = FakeHost()
+    shelf = a_shelf(FakeSource(answers=[applied("r-2")]), host)
+    shelf.start()
+    work_off(shelf)
+    before = shelf.current
+
+    changed, unavailable = shelf.settle(frozenset())
+
+    assert before == FACTORY_RELEASE
+    assert (changed, unavailable, shelf.current) == (True, [], "r-2")
+    assert "r-2" in host.loaded
+
+
+def test_refused_release_changes_nothing():
+    refused = InstallOutcome(applied=False, installed=InstalledRelease(), reason="tampered")
+    shelf = a_shelf(FakeSource(answers=[refused]))
+    shelf.start()
+    work_off(shelf)
+
+    assert shelf.settle(frozenset()) == (False, [])
+    assert shelf.current == FACTORY_RELEASE
+
+
+def test_older_release_stays_loaded_while_an_episode_uses_it():
+    host = FakeHost()
+    source = FakeSource(installed("r-1"), answers=[applied(f"r-{n}") for n in range(2, 9)])
+    shelf = a_shelf(source, host)
+    shelf.start()
+    for _ in range(6):
+        shelf.look()
+    work_off(shelf)
+
+    shelf.settle(frozenset({ReleaseId("r-1")}))
+    while_used = "r-1" in host.loaded
+    shelf.settle(frozenset())
+
+    assert while_used
+    assert "r-1" in host.loaded or len(host.loaded) <= KEPT_PINNED + 1
+    assert "r-8" in host.loaded
+    assert "r-2" not in host.loaded
+
+
+def test_pinned_release_is_fetched_once_and_ready_after_it_is_settled():
+    host, source = FakeHost(), FakeSource()
+    shelf = a_shelf(source, host)
+    shelf.start()
+    before = [shelf.is_ready(ReleaseId("r-7")), shelf.is_ready(ReleaseId("r-7"))]
+    work_off(shelf)
+
+    changed, _ = shelf.settle(frozenset())
+
+    assert before == [False, False]
+    assert source.asked_for == ["r-7"]
+    assert shelf.is_ready(ReleaseId("r-7"))
+    assert (changed, shelf.current) == (False, FACTORY_RELEASE)
+
+
+def test_factory_release_is_always_ready():
+    assert a_shelf(None).is_ready(FACTORY_RELEASE)
+
+
+def test_pinned_release_that_nobody_signed_is_unavailable():
+    shelf = a_shelf(FakeSource())
+    shelf.start()
+    shelf.is_ready(ReleaseId("bad-1"))
+    work_off(shelf)
+
+    _, [missing] = shelf.settle(frozenset())
+
+    assert (missing.release_id, missing.reason) == ("bad-1", "unknown_release")
+
+
+def test_lookup_that_failed_for_now_is_tried_again():
+    source = FakeSource(answers=[TransientError("no network"), applied("r-3")])
+    shelf = a_shelf(source, retry_s=0.001)
+    shelf.start()
+    assert source.worked.wait(10)
+    work_off(shelf)
+
+    shelf.settle(frozenset())
+
+    assert shelf.current == "r-3"
+    assert source.channels[:2] == ["canary", "canary"]
+
+
+def test_release_on_trial_is_kept_after_its_episodes():
+    source = FakeSource(installed("r-1", "trial"))
+    shelf = a_shelf(source, trial_episodes=2)
+    shelf.start()
+
+    shelf.episode_ended(ReleaseId("r-0"))
+    shelf.episode_ended(ReleaseId("r-1"))
+    shelf.episode_ended(ReleaseId("r-1"))
+    shelf.episode_ended(ReleaseId("r-1"))
+    work_off(shelf)
+
+    assert source.commits == 1
+
+
+def test_release_is_not_kept_before_its_trial_is_over():
+    source = FakeSource(installed("r-1", "trial"))
+    shelf = a_shelf(source, trial_episodes=2)
+    shelf.start()
+
+    shelf.episode_ended(ReleaseId("r-1"))
+    work_off(shelf)
+
+    assert source.commits == 0
+
+
+def test_defect_in_the_follower_is_raised_where_episodes_are_played():
+    shelf = a_shelf(FakeSource(answers=[ZeroDivisionError()]))
+    shelf.start()
+    work_off(shelf)
+
+    with pytest.raises(RuntimeError, match="follower"):
+        shelf.settle(frozenset())
+
+
+def test_shelf_without_a_source_plays_the_factory_policy():
+    shelf = a_shelf(None)
+
+    shelf.start()
+    shelf.look()
+
+    assert shelf.settle(frozenset()) == (False, [])
+    assert shelf.current == FACTORY_RELEASE
+    shelf.close()
