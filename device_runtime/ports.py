@@ -49,8 +49,8 @@ class ResetOutcome:
 class Phone(Protocol):
     """A phone: physical, emulated, or a clone in process. All calls block, each with a deadline.
 
-    Every method raises `PhoneLostError` where the phone cannot be reached and `PhoneFaultError` where
-    it answers nonsense; both make the episode an env_error, never a reward.
+    Every method raises `PhoneLostError` where the phone cannot be reached and `PhoneFaultError`
+    where it answers nonsense; both make the episode an env_error, never a reward.
     """
 
     def reset(self, assignment: Assignment) -> ResetOutcome:
@@ -86,7 +86,7 @@ class PolicyRequest:
     """Everything that a policy may look at to choose one action.
 
     Attributes:
-        encoded: the observation through `policy_io.encode`; None for policies that do not ask for it.
+        encoded: the observation through `policy_io.encode`; None for policies that do not ask.
         random: the seat's own generator, so that batching never changes what is sampled.
         release_id: which installed release is to act; empty means the current one.
     """
@@ -139,5 +139,5 @@ class EpisodeLog(Protocol):
     """Where ended episodes go."""
 
     def append(self, episode: Episode, verdicts: Sequence[Verdict] = ()) -> None:
-        """Store the episode, its verdicts and the outgoing messages in one transaction. Idempotent by id."""
+        """Store episode, verdicts and outgoing messages in one transaction. Idempotent by id."""
         ...

@@ -92,7 +92,7 @@ class Output:
             return 0
         table = Table(title=title, title_justify="left")
         for column in rows[0]:
-            table.add_column(column.replace("_", " "))
+            table.add_column(column.replace("_", " "), overflow="fold")
         for row in rows:
             table.add_row(*(Text(_shown(value)) for value in row.values()))
         self.console.print(table)

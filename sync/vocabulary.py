@@ -1,7 +1,7 @@
 """The one vocabulary: what phone and cloud mean by an observation, an action, a step, an episode.
 
-Frozen values, standard library only; `sync.codec` turns them into bytes. Nothing else in the project
-defines an episode, a verdict, an assignment or a release.
+Frozen values, standard library only; `sync.codec` turns them into bytes. Nothing else in the
+project defines an episode, a verdict, an assignment or a release.
 
 Indexing, stated once: an episode has T steps. `steps[t].observation` is what was seen before
 `steps[t].action`; a reward for step t follows action t. `final_observation` is what was seen after
@@ -180,7 +180,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action; positions are fractions of width and height (0..1), pixels exist only at the driver.
+    """One action; positions are fractions of the screen (0..1), pixels exist only at the driver.
 
     Which fields a kind needs is checked on creation; build actions with the functions below.
 
@@ -315,7 +315,7 @@ class Step:
 
     Attributes:
         decisions: token by token what the behaviour policy chose; empty for scripted actors.
-        log_prob: log μ of the whole action, nats: the sum over `decisions`; 0.0 for scripted actors.
+        log_prob: log μ of the whole action, nats: sum over `decisions`; 0.0 for scripted actors.
         temperature: sampling temperature; 0 means greedy.
         policy_version: release id whose policy acted.
         quantisation: how its weights were stored ("fp32", "int8").
