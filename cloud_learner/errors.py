@@ -5,12 +5,16 @@ ProjectError
 │   ├── StoreUnavailableError        TransientError: the database is locked or away; retry
 │   ├── UnknownRowError              RejectedError: no such phone, episode or release
 │   ├── AdapterRejectedError         RejectedError: a delivered adapter cannot be published
+│   ├── CheckpointError              IntegrityError: the learner's checkpoint is not usable
 │   ├── ApiAddressInUseError         RejectedError: the API's address is taken
+│   ├── PhoneLogError                IntegrityError: a phone's log cannot be read
 │   └── StoreMismatchError           IntegrityError: the database is of another version
 └── (a message that ingest refuses is a `RejectedError` of `sync`, with its reason code)
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from sync.errors import IntegrityError, ProjectError, RejectedError, TransientError
 
@@ -48,5 +52,17 @@ class ApiAddressInUseError(LearnerError, RejectedError):
         self.port = port
 
 
+class PhoneLogError(LearnerError, IntegrityError):
+    """A phone's log on this machine cannot be read."""
+
+    def __init__(self, path: Path, detail: str) -> None:
+        super().__init__(f"{path} is no readable phone log ({detail}); move it away")
+        self.path = path
+
+
 class StoreMismatchError(LearnerError, IntegrityError):
     """The database was written by another version of the service."""
+
+
+class CheckpointError(LearnerError, IntegrityError):
+    """The learner's checkpoint is damaged or belongs to another base."""
