@@ -27,7 +27,6 @@ from cloud_learner.tables import (
     ASSIGNMENTS,
     CAMPAIGN,
     EPISODES,
-    INSTALLATIONS,
     LEARNER_STATE,
     PHONES,
     RELEASES,
@@ -192,7 +191,6 @@ class CampaignStore:
                 id=row["id"],
                 template=row["template"],
                 purpose=Purpose(row["purpose"]),
-                release_id=row["release_id"],
                 reserved_for=row["reserved_for"],
             )
             for row in rows
@@ -300,9 +298,6 @@ def _unconsumed(connection: Connection, consumed_row: int) -> int:
 
 def _player(connection: Connection, row: Mapping[Any, Any]) -> Player:  # a row has no static type
     device_id = row["device_id"]
-    installed = connection.execute(
-        select(INSTALLATIONS.c.release_id).where(INSTALLATIONS.c.device_id == device_id)
-    )
     return Player(
         device_id=device_id,
         role=Role(row["role"]),
@@ -314,7 +309,6 @@ def _player(connection: Connection, row: Mapping[Any, Any]) -> Player:  # a row 
             ASSIGNMENTS.c.state == "sent",
         ),
         templates=frozenset(entry["name"] for entry in row["templates"]),
-        releases=frozenset(installed.scalars().all()),
     )
 
 

@@ -1,8 +1,8 @@
 """Which device plays which open assignment. Pure.
 
 A farm takes anything that it announced; a phone takes training episodes and what is reserved for
-it, because evaluation and demonstrations would wait for it. A pinned release goes only to devices
-that installed it.
+it, because evaluation and demonstrations would wait for it. A device that has not got a pinned
+release fetches it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ class OpenAssignment:
     id: str
     template: str
     purpose: Purpose
-    release_id: str = ""
     reserved_for: str = ""
 
 
@@ -32,7 +31,6 @@ class Player:
 
     Attributes:
         outstanding: assignments that it was sent and has not played.
-        releases: those that it has installed.
     """
 
     device_id: str
@@ -40,7 +38,6 @@ class Player:
     seats: int
     outstanding: int
     templates: frozenset[str]
-    releases: frozenset[str] = frozenset()
 
     def capacity(self, settings: DispatchSettings) -> int:
         """How many more assignments it may be sent."""
@@ -54,8 +51,6 @@ class Player:
     def may_play(self, assignment: OpenAssignment) -> bool:
         """Whether this device can and should play `assignment`."""
         if assignment.template and assignment.template not in self.templates:
-            return False
-        if assignment.release_id and assignment.release_id not in self.releases:
             return False
         if assignment.reserved_for:
             return assignment.reserved_for == self.device_id

@@ -36,8 +36,8 @@ from sync.vocabulary import (
 )
 
 _TRUST = (VerdictSource.CODE, VerdictSource.PROBE, VerdictSource.OWNER, VerdictSource.JUDGE)
-INSTALLED_EVENTS = frozenset({"release_committed", "release_trial", "release_installed"})
-"""Device events that say: this release is what plays from now on."""
+_INSTALLED = frozenset({"trial", "committed"})
+"""States of an update in which its release plays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +199,12 @@ def record_event(connection: Connection, origin: Origin, event: Event) -> bool:
     }
     if not insert_new(connection, DEVICE_EVENTS, row):
         return False
-    if event.kind in INSTALLED_EVENTS:
-        release_id = event.fields.get("release_id", "")
-        record_installation(connection, origin.device_id, release_id, now_ms=origin.received_at_ms)
-        connection.execute(
-            update(PHONES)
-            .where(PHONES.c.device_id == origin.device_id)
-            .values(release_id=release_id)
+    if event.kind == "release_state_entered" and event.fields.get("state") in _INSTALLED:
+        record_installation(
+            connection,
+            origin.device_id,
+            event.fields.get("release_id", ""),
+            now_ms=origin.received_at_ms,
         )
     elif event.kind == "assignment_rejected":
         connection.execute(

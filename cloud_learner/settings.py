@@ -103,7 +103,7 @@ class DispatchSettings:
     farm_seats_factor: int = 2
     phone_capacity: int = 1
     message_limit: int = 32
-    deadline_s: float = 90.0
+    deadline_s: float = 150.0
     silence_s: float = 60.0
 
 
