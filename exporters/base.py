@@ -19,9 +19,10 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
+from device_runtime.policy import BASE_FILE
 from exporters.errors import BaseFilesError
 from exporters.families.layout_t5 import FAMILY, LayoutT5, LayoutT5Config
-from exporters.onnx_graph import BASE_FILE, GRAPH_VERSION, export_base
+from exporters.onnx_graph import GRAPH_VERSION, export_base
 from sync.policy_io import POLICY_IO_VERSION
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def read_card(directory: Path) -> dict[str, Any]:
     for name, wanted in _identity(config).items():
         if card.get(name) != wanted:
             raise BaseFilesError(
-                f"{path} has {name} {card.get(name)!r}, this program {wanted!r}: train the base anew"
+                f"{path} has {name} {card.get(name)!r}, not {wanted!r}: train the base anew"
             )
     return dict(card)
 
@@ -97,7 +98,7 @@ def load_base(directory: Path) -> LayoutT5:
         ) from error
     if base_digest(network) != card.get("digest"):
         raise BaseFilesError(f"the weights in {directory} are not the card's: fetch the base again")
-    return network.eval().requires_grad_(False)
+    return network.eval().requires_grad_(requires_grad=False)
 
 
 def ensure_exported(source: Path, cache: Path) -> Path:

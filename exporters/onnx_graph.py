@@ -1,13 +1,14 @@
 """A base network as two ONNX graphs with LoRA slots, a text table and a description.
 
-    encoder.onnx     text, ids, bits, mask → memory, pointer keys, the decoder's cross keys and values
+    encoder.onnx     text, ids, bits, mask → memory, pointer keys, the decoder's cross K and V
     decoder.onnx     prefix, mask and the encoder's outputs → logits of the next decision
     text_table.npy   float32 [BUCKETS, d]
     base.json        digest, family, sizes, version of the encoding
 
-Every linear layer that adapters change gets two optional inputs, `<module path>.lora_a` [in, r] and
-`<module path>.lora_b` [r, out], which default to rank 0: without an adapter the graph is exactly the
-base. The cross-attention's k and v are computed in the encoder graph, and so their slots are there.
+Every linear layer that adapters change gets two optional inputs, `<module path>.lora_a` [in, r]
+and `<module path>.lora_b` [r, out], which default to rank 0: without an adapter the graph is
+exactly the base. The cross-attention's k and v are computed in the encoder graph, and so their
+slots are there.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from torch import Tensor, nn
 from torch.export import Dim
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
+from device_runtime.policy import BASE_FILE, DECODER_FILE, ENCODER_FILE, TABLE_FILE
 from exporters.errors import GraphError
 from exporters.families.layout_t5 import FAMILY, LORA_TARGETS, LayoutT5
 from sync.policy_io import BIT_COLUMNS, ID_COLUMNS, POLICY_IO_VERSION
@@ -34,9 +36,6 @@ from sync.policy_io import BIT_COLUMNS, ID_COLUMNS, POLICY_IO_VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-ENCODER_FILE, DECODER_FILE = "encoder.onnx", "decoder.onnx"
-TABLE_FILE, BASE_FILE = "text_table.npy", "base.json"
 
 GRAPH_VERSION = 1
 """Changes whenever the same base would be exported to other graphs."""
