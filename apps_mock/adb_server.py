@@ -110,16 +110,16 @@ class MockAdbDaemon:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
-        connections: set[asyncio.Task[None]] = set()
+        connections: dict[Connection, asyncio.Event] = {}
 
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            assert task is not None
-            connections.add(task)
+            connection = self._connection(reader, writer)
+            ended = connections[connection] = asyncio.Event()
             try:
-                await self._connection(reader, writer).run()
+                await connection.run()
             finally:
-                connections.discard(task)
+                del connections[connection]
+                ended.set()
 
         try:
             server = await self._listen(connected)
@@ -131,9 +131,9 @@ class MockAdbDaemon:
         self._started.set()
         await self._stopping.wait()
         server.close()
-        for task in connections:
-            task.cancel()
-        await asyncio.gather(*connections, return_exceptions=True)
+        for connection, ended in list(connections.items()):
+            connection.drop()
+            await ended.wait()
 
     async def _listen(self, connected: _Connected) -> asyncio.Server:
         """A listening server, away from the emulators' ports where the machine chooses."""

@@ -186,6 +186,10 @@ class Connection:
         finally:
             self._writer.close()
 
+    def drop(self) -> None:
+        """Cut the link; `run` then ends."""
+        self._writer.transport.abort()
+
     async def send(self, packet: Packet) -> None:
         """Write one packet; a lost peer is noticed by the reader, not here."""
         with_sum = packet.command == b"CNXN" or self._peer_version == VERSION_SUMMED

@@ -100,14 +100,17 @@ class AdbServerProcess:
             "ADB_USB": "1" if self._with_usb else "0",
         }
         with (self._folder / "adb-server.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [str(binary), "-P", str(self.port), "nodaemon", "server"],
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                process_group=0,  # Ctrl-C in our terminal is ours to handle; `stop` ends it
-            )
+            try:
+                self._process = subprocess.Popen(
+                    [str(binary), "-P", str(self.port), "nodaemon", "server"],
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    process_group=0,  # Ctrl-C in our terminal is ours to handle; `stop` ends it
+                )
+            except OSError as error:
+                raise SettingsError(f"cannot run {binary} as adb: {error}") from error
 
     def _answers(self) -> bool:
         """Wait until the server answers; False where it ended or stayed silent."""

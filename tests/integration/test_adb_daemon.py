@@ -1,0 +1,320 @@
+"""The daemon's side of the wire: a hand-written peer, and what real programs see of the phone."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import subprocess
+
+import pytest
+
+from apps_mock.adb_server import MockAdbDaemon
+from apps_mock.errors import DaemonError
+from apps_mock.phone import MockPhone
+from device_runtime.adb_server_process import AdbServerProcess, find_adb
+
+HEADER = struct.Struct("<4s5I")
+VERSION = 0x01000001
+
+
+@pytest.fixture
+def phone():
+    phone = MockPhone()
+    phone.load("contacts_find", 1)
+    return phone
+
+
+@pytest.fixture
+def daemon(phone):
+    daemon = MockAdbDaemon(phone)
+    daemon.start()
+    yield daemon
+    daemon.stop()
+
+
+class Peer:
+    """The host's end of one connection."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=5)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def send(self, command, arg0, arg1, data=b"", magic=None):
+        code = int.from_bytes(command, "little")
+        header = HEADER.pack(command, arg0, arg1, len(data), 0, code ^ 0xFFFFFFFF)
+        if magic is not None:
+            header = header[:-4] + magic
+        self.socket.sendall(header + data)
+
+    def receive(self):
+        header = self.exactly(HEADER.size)
+        command, arg0, arg1, length, total, _ = HEADER.unpack(header)
+        data = self.exactly(length)
+        return command, arg0, arg1, data, total
+
+    def exactly(self, size):
+        data = self.socket.recv(size, socket.MSG_WAITALL) if size else b""
+        if len(data) < size:
+            raise EOFError
+        return data
+
+    def greet(self, version=VERSION, max_payload=0x100000):
+        self.send(b"CNXN", version, max_payload, b"host::features=shell_v2\0")
+        return self.receive()
+
+    def open(self, service, local_id=7):
+        self.send(b"OPEN", local_id, 0, service + b"\0")
+        return self.receive()
+
+    def everything(self, service):
+        """All payloads of a stream, acknowledged one by one; it answers the final CLSE."""
+        command, remote, local, *_ = self.open(service)
+        assert command == b"OKAY"
+        payloads = []
+        while True:
+            command, _, _, data, _ = self.receive()
+            if command == b"CLSE":
+                self.send(b"CLSE", local, remote)
+                return payloads
+            payloads.append(data)
+            self.send(b"OKAY", local, remote)
+
+    def is_gone(self):
+        try:
+            return self.socket.recv(1) == b""
+        except ConnectionResetError:
+            return True
+
+
+@pytest.fixture
+def peer(daemon):
+    with Peer(daemon.port) as peer:
+        yield peer
+
+
+def test_banner_names_the_phone_and_what_it_can_do(peer):
+    command, version, _, banner, total = peer.greet()
+
+    assert (command, version) == (b"CNXN", VERSION)
+    assert banner.startswith(b"device::ro.product.name=clone;ro.product.model=Clone 1;")
+    assert b"features=shell_v2," in banner
+    assert total == sum(banner)
+
+
+def test_peer_of_the_old_version_gets_sums(peer):
+    peer.greet(version=0x01000000)
+
+    assert peer.open(b"shell:echo x")[0] == b"OKAY"
+    _, _, _, data, total = peer.receive()
+
+    assert (data, total) == (b"x\n", sum(b"x\n"))
+
+
+def test_only_one_packet_is_on_its_way_until_it_is_acknowledged(peer):
+    peer.greet(max_payload=4096)
+    _, remote, local, *_ = peer.open(b"exec:uiautomator dump /dev/tty")
+    peer.receive()
+    peer.socket.settimeout(0.2)
+
+    with pytest.raises(TimeoutError):
+        peer.receive()
+
+    peer.socket.settimeout(5)
+    peer.send(b"OKAY", local, remote)
+    assert peer.receive()[0] == b"WRTE"
+
+
+@pytest.mark.parametrize("max_payload", [16, 4096, 0x100000])
+def test_no_packet_is_larger_than_the_peer_takes(peer, phone, max_payload):
+    peer.greet(max_payload=max_payload)
+
+    payloads = peer.everything(b"exec:uiautomator dump /sdcard/d.xml; cat /sdcard/d.xml")
+
+    assert max(map(len, payloads)) <= max_payload
+    assert b"".join(payloads).endswith(phone.tree_xml())
+
+
+def test_framed_shell_ends_with_its_exit_code(peer):
+    peer.greet()
+
+    packets = b"".join(peer.everything(b"shell,v2,raw:echo a; nope; exit 3"))
+
+    kinds = []
+    while packets:
+        kind, length = struct.unpack_from("<BI", packets)
+        kinds.append((kind, packets[5 : 5 + length]))
+        packets = packets[5 + length :]
+    assert [kind for kind, _ in kinds] == [1, 2, 3]
+    assert kinds[0][1] == b"a\n"
+    assert kinds[2][1] == b"\x03"
+
+
+def test_unknown_service_is_refused(peer):
+    peer.greet()
+
+    assert peer.open(b"jdwp:1")[:3] == (b"CLSE", 0, 7)
+
+
+def test_close_is_answered_by_a_close_and_ends_the_command(peer):
+    peer.greet()
+    _, remote, local, *_ = peer.open(b"shell:sleep 1000")
+
+    peer.send(b"CLSE", local, remote)
+
+    assert peer.receive()[:3] == (b"CLSE", remote, local)
+    assert peer.everything(b"shell:echo still here") == [b"still here\n"]
+
+
+def test_input_that_nobody_reads_is_acknowledged(peer):
+    peer.greet()
+    _, remote, local, *_ = peer.open(b"shell,v2,raw:sleep 1000")
+
+    peer.send(b"WRTE", local, remote, struct.pack("<BI", 4, 0))
+
+    assert peer.receive()[:3] == (b"OKAY", remote, local)
+
+
+def test_streams_run_side_by_side(peer):
+    peer.greet()
+    peer.open(b"shell:sleep 1000", local_id=1)
+
+    assert peer.everything(b"shell:echo fast") == [b"fast\n"]
+
+
+@pytest.mark.parametrize(
+    "packet",
+    [
+        (b"STLS", 0x01000000, 0),
+        (b"AUTH", 2, 0, b"x" * 256),
+        (b"OPEN", 1, 0, b"shell:id\0", b"\0\0\0\0"),
+    ],
+)
+def test_peer_that_breaks_the_protocol_is_let_go(peer, packet):
+    peer.greet()
+
+    peer.send(*packet)
+
+    assert peer.is_gone()
+
+
+def test_nothing_is_served_before_the_handshake(peer):
+    peer.send(b"OPEN", 1, 0, b"shell:id\0")
+
+    assert peer.is_gone()
+
+
+def test_daemon_stops_with_commands_running_and_peers_connected(phone):
+    daemon = MockAdbDaemon(phone)
+    daemon.start()
+    with Peer(daemon.port) as peer:
+        peer.greet()
+        peer.open(b"shell:sleep 1000")
+
+        daemon.stop()
+
+        assert peer.is_gone()
+    with pytest.raises(OSError, match="refused"):
+        Peer(daemon.port)
+
+
+def test_port_in_use_is_told_in_one_line(daemon, phone):
+    with pytest.raises(DaemonError, match="choose another port") as failure:
+        MockAdbDaemon(phone, port=daemon.port).start()
+
+    assert str(daemon.port) in str(failure.value)
+
+
+@pytest.fixture
+def adb(daemon, tmp_path):
+    """`adb` on the phone, through a server of its own; arguments in, finished process out."""
+    server = AdbServerProcess(tmp_path / "server")
+    server.start()
+
+    def run(*arguments):
+        command = [str(find_adb()), "-P", str(server.port), *arguments]
+        return subprocess.run(
+            command, capture_output=True, timeout=30, check=False, stdin=subprocess.DEVNULL
+        )
+
+    assert b"connected to" in run("connect", daemon.serial).stdout
+    server.client().connect(daemon.serial)
+    yield run
+    server.stop()
+
+
+def test_adb_lists_the_phone_with_its_model(adb, daemon):
+    listed = adb("devices", "-l").stdout.decode()
+
+    assert f"{daemon.serial} " in listed
+    assert "device product:clone model:Clone_1" in listed
+
+
+def test_adb_shell_taps_and_the_screen_changes(adb, daemon, phone):
+    element = next(each for each in phone.observe().elements if each.label == "Contacts")
+    left, top, right, bottom = element.bounds
+
+    done = adb("shell", "input", "tap", str((left + right) // 2), str((top + bottom) // 2))
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    with daemon.lock:
+        assert phone.foreground()[0].endswith("contacts")
+
+
+def test_adb_dumps_the_screen_as_a_phone_does(adb, phone, tmp_path):
+    dumped = adb("shell", "uiautomator", "dump")
+    shown = adb("shell", "cat", "/sdcard/window_dump.xml")
+    pulled = adb("pull", "/sdcard/window_dump.xml", str(tmp_path / "window_dump.xml"))
+
+    assert dumped.stdout == b"UI hierchary dumped to: /sdcard/window_dump.xml\n"
+    assert shown.stdout == phone.tree_xml()
+    assert pulled.returncode == 0
+    assert (tmp_path / "window_dump.xml").read_bytes() == phone.tree_xml()
+
+
+def test_adb_exec_out_takes_a_screenshot(adb, phone):
+    assert adb("exec-out", "screencap", "-p").stdout == phone.screenshot()
+
+
+def test_adb_pushes_and_pulls_folders(adb, tmp_path):
+    folder = tmp_path / "folder"
+    (folder / "below").mkdir(parents=True)
+    (folder / "a file ü.txt").write_bytes(b"x" * 200_000)
+    (folder / "below" / "empty").write_bytes(b"")
+
+    assert adb("push", str(folder), "/sdcard/Download/").returncode == 0
+    assert adb("pull", "/sdcard/Download/folder", str(tmp_path / "back")).returncode == 0
+
+    assert (tmp_path / "back" / "a file ü.txt").read_bytes() == b"x" * 200_000
+    assert (tmp_path / "back" / "below" / "empty").read_bytes() == b""
+
+
+def test_adb_pull_of_a_missing_file_fails(adb, tmp_path):
+    assert adb("pull", "/sdcard/nothing.xml", str(tmp_path)).returncode == 1
+
+
+def test_adb_push_outside_the_storage_fails(adb, tmp_path):
+    (tmp_path / "f").write_bytes(b"x")
+
+    assert adb("push", str(tmp_path / "f"), "/system/f").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "code"), [("exit 5", 5), ("nope", 127), ("echo $(id)", 2), ("true", 0)]
+)
+def test_adb_shell_ends_with_the_commands_code(adb, line, code):
+    assert adb("shell", line).returncode == code
+
+
+def test_adb_shell_reads_commands_from_its_input(adb, daemon, tmp_path):
+    script = tmp_path / "script"
+    script.write_text("echo one\necho two\nexit 4\n")
+    with script.open("rb") as stdin:
+        command = [str(find_adb()), "-P", adb("devices").args[2], "shell"]
+        done = subprocess.run(command, stdin=stdin, capture_output=True, timeout=30, check=False)
+
+    assert (done.stdout, done.returncode) == (b"one\ntwo\n", 4)
