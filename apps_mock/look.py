@@ -41,7 +41,7 @@ WORDINGS: dict[str, tuple[str, ...]] = {
     "name": ("Name", "Full name"),
     "order": ("Order", "Order details"),
     "orders": ("Orders", "My orders", "Your orders"),
-    "passenger": ("Passenger", "Traveller"),
+    "passenger": ("Passenger", "Passenger details"),
     "passengers": ("Passengers", "My passengers"),
     "phone": ("Phone", "Phone number"),
     "receipt": ("Receipt", "Show receipt"),
