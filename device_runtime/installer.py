@@ -183,13 +183,19 @@ class Installer:
                 state = self._slots.write_state(msgspec.structs.replace(state, trial_left=left))
             return self._active(state)
 
-    def commit(self) -> InstalledRelease:
-        """The release on trial has shown that it can act: keep it. Idempotent."""
+    def commit(self, release_id: str | None = None) -> InstalledRelease:
+        """The release on trial has shown that it can act: keep it. Idempotent.
+
+        Args:
+            release_id: which release has shown it; another one that came meanwhile stays on trial.
+        """
         with self._slots.locked():
             state = self._slots.state()
-            if state.trial_left is not None:
-                state = self._slots.write_state(msgspec.structs.replace(state, trial_left=None))
-                self._enter(InstallState.COMMITTED, self._active(state).release)
+            active = self._active(state)
+            if state.trial_left is None or release_id not in {None, active.release_id}:
+                return active
+            state = self._slots.write_state(msgspec.structs.replace(state, trial_left=None))
+            self._enter(InstallState.COMMITTED, active.release)
             return self._active(state)
 
     def revert(self, reason: Reason) -> InstalledRelease:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,12 +12,14 @@ import typer
 from outrider.errors import CommandError, MisuseError
 from outrider.options import Json, PhoneDir
 from outrider.output import Output
+from outrider.phone_folders import PHONE_LOG
 from sync.errors import RejectedError
 
 if TYPE_CHECKING:
     from device_runtime.transitions import Transition
 
 BUNDLES = "releases"
+REPOSITORY = "tuf"
 
 
 def list_releases(
@@ -31,7 +35,12 @@ def list_releases(
         raise MisuseError(f"{data} holds no releases; name another folder with --data")
     out = Output(json_lines=json)
     rows = sorted((_row(path) for path in folder.glob("*.zip")), key=lambda row: str(row["order"]))
-    shown = [{name: row[name] for name in row if name != "order"} for row in rows]
+    channels = _channels(data)
+    shown = [
+        {name: row[name] for name in row if name != "order"}
+        | {"channels": channels.get(str(row["release_id"]), [])}
+        for row in rows
+    ]
     out.rows("release", shown, title="Releases")
     unreadable = [row["file"] for row in shown if row["note"]]
     out.summary(releases=len(shown) - len(unreadable), unreadable=unreadable)
@@ -52,12 +61,14 @@ def apply_release(
     if not phone.is_dir():
         raise MisuseError(f"there is no phone's folder {phone}; name one with --phone")
     out = Output(json_lines=json)
+    client = TrustedClient(phone / "trust")
+    with _recorder(phone) as record:
 
-    def report(transition: Transition) -> None:
-        out.event("transition", **transition.fields())
+        def report(transition: Transition) -> None:
+            out.event("transition", **transition.fields())
+            record(transition)
 
-    installer = Installer(phone, TrustedClient(phone / "trust"), report=report)
-    outcome = installer.apply_bundle(file)
+        outcome = Installer(phone, client, report=report).apply_bundle(file)
     out.summary(
         applied=outcome.applied,
         reason=outcome.reason,
@@ -69,6 +80,37 @@ def apply_release(
             f"refused ({outcome.reason}): {outcome.detail}; "
             f"the phone keeps {outcome.installed.release_id}"
         )
+
+
+@contextmanager
+def _recorder(phone: Path) -> Iterator[Callable[[Transition], None]]:
+    """Puts transitions into the phone's outbox, where it has a log already."""
+    from device_runtime.trajectory_log import TrajectoryLog
+    from sync.clock import SystemClock
+    from sync.vocabulary import new_uuid7
+
+    if not (phone / PHONE_LOG).is_file():
+        yield lambda _: None
+        return
+    log = TrajectoryLog.open(phone / PHONE_LOG, clock=SystemClock(), new_id=new_uuid7)
+    with closing(log):
+        yield lambda transition: log.record(transition.event())
+
+
+def _channels(data: Path) -> dict[str, list[str]]:
+    """The channels that point at each release now."""
+    from sync.published import PublishedReleases
+    from sync.releases import CHANNELS
+
+    if not (data / REPOSITORY).is_dir():
+        return {}
+    published = PublishedReleases(data / REPOSITORY)
+    names: dict[str, list[str]] = {}
+    for name in CHANNELS:
+        pointer = published.channel(name)
+        if pointer is not None:
+            names.setdefault(pointer.release_id, []).append(name)
+    return names
 
 
 def _row(path: Path) -> dict[str, object]:

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import os
 import struct
 import zipfile
 import zlib
@@ -119,6 +120,12 @@ def rewrite(bundle: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
     made.parent.mkdir(exist_ok=True)
     made.write_bytes(buffer.getvalue())
     return made
+
+
+@pytest.fixture(autouse=True)
+def _quick_disk(monkeypatch):
+    """Nobody cuts the power here but the tests that say so."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 @pytest.fixture

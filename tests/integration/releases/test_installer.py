@@ -161,6 +161,16 @@ def test_a_committed_release_loses_no_loads(fleet):
     assert {phone.installer.begin_load().release_id for _ in range(10)} == {"r1"}
 
 
+def test_a_commit_for_an_earlier_release_leaves_the_newer_one_on_trial(fleet):
+    phone = fleet.phone()
+    for version in (1, 2):
+        fleet.publish(version)
+        phone.installer.refresh("canary")
+    assert phone.installer.commit("r1").state == "trial"
+    assert phone.installer.commit("r2").state == "committed"
+    assert phone.states[-1] == "committed"
+
+
 def test_reverting_goes_back_one_release_and_then_to_the_factory(fleet):
     phone = fleet.phone()
     for version in (1, 2):
