@@ -35,6 +35,9 @@ _ENCODER, _DECODER = 0, 1
 _LOGITS = ["types", "pointers", "words"]
 _PROBE_TOKENS = 5
 
+_BATCH = 16
+"""Most observations in one run: with more, the states leave the processor's cache."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Adapter:
@@ -95,7 +98,9 @@ class OnnxPolicy:
             raise PolicyFilesError(f"{base_dir} cannot be loaded: export the base again") from error
         self._slots = tuple(_slots_of(session) for session in self._sessions)
         self._adapters: dict[str, _Adapter] = {}
-        self._graphs = {FACTORY_RELEASE: self._graphs_of((None, None))}
+        self._graphs: dict[str, OnnxGraphs] = {
+            FACTORY_RELEASE: OnnxGraphs(self._sessions, (None, None))
+        }
         self._current = str(FACTORY_RELEASE)
 
     @property
@@ -142,7 +147,7 @@ class OnnxPolicy:
             raise ValueError("the factory release is the base itself and takes no adapter")
         self._check(tensors)
         adapter = self._native_adapter(tensors)
-        graphs = self._graphs_of(adapter.options)
+        graphs = OnnxGraphs(self._sessions, adapter.options)
         _probe(graphs, self._table.dim)
         self._adapters[release_id] = adapter
         self._graphs[release_id] = graphs
@@ -170,17 +175,23 @@ class OnnxPolicy:
         return graphs
 
     def decide(self, requests: Sequence[PolicyRequest]) -> list[Decided]:
-        """One decision per request, in order; requests of one release run as one batch."""
+        """One decision per request, in order.
+
+        Requests of one release run together, in batches of about the same length: padding costs as
+        much as tokens do.
+        """
         decided: dict[int, Decided] = {}
         groups: dict[str, list[int]] = {}
         for row, request in enumerate(requests):
             groups.setdefault(request.release_id or self._current, []).append(row)
         for release_id, rows in groups.items():
-            chosen = self._decide_group(release_id, [requests[row] for row in rows])
-            decided.update(zip(rows, chosen, strict=True))
+            rows.sort(key=lambda row: _encoded(requests[row]).length)
+            for batch in _even_parts(rows, _BATCH):
+                chosen = self._decide_batch(release_id, [requests[row] for row in batch])
+                decided.update(zip(batch, chosen, strict=True))
         return [decided[row] for row in range(len(requests))]
 
-    def _decide_group(self, release_id: str, requests: list[PolicyRequest]) -> list[Decided]:
+    def _decide_batch(self, release_id: str, requests: list[PolicyRequest]) -> list[Decided]:
         graphs = self.graphs_for(release_id)
         inputs = [_encoded(request) for request in requests]
         choices = decide(
@@ -201,9 +212,6 @@ class OnnxPolicy:
             )
             for item, request, choice in zip(inputs, requests, choices, strict=True)
         ]
-
-    def _graphs_of(self, options: tuple[Any, Any]) -> OnnxGraphs:
-        return OnnxGraphs(self._sessions, options)
 
     def _check(self, tensors: Mapping[str, npt.NDArray[np.float32]]) -> None:
         """Names, shapes and values, before anything native sees them."""
@@ -240,6 +248,13 @@ class OnnxPolicy:
                 run_options.add_active_adapter(natives[-1])
                 options.append(run_options)
         return _Adapter((options[_ENCODER], options[_DECODER]), tuple(natives))
+
+
+def _even_parts(rows: list[int], most: int) -> Iterator[list[int]]:
+    """`rows` in as few parts of at most `most` as there can be, all of about the same size."""
+    count = -(-len(rows) // most)
+    for part in range(count):
+        yield rows[part * len(rows) // count : (part + 1) * len(rows) // count]
 
 
 def _mismatch(path: str) -> InstallError:

@@ -100,7 +100,8 @@ class _EncoderGraph(nn.Module):
         memory = network.encode_embedded(tokens, mask)
         outputs = [memory, network.pointer_key(memory)]
         for block in network.decoder.block:
-            attention = block.layer[1].EncDecAttention
+            layers: Any = block.layer  # transformers types it as any module
+            attention = layers[1].EncDecAttention
             shape = (*memory.shape[:2], attention.n_heads, attention.key_value_proj_dim)
             outputs += [
                 projection(memory).view(shape).transpose(1, 2)
@@ -202,7 +203,7 @@ def _add_slots(model: onnx.ModelProto) -> list[str]:
     weights = {one.name: tuple(one.dims) for one in graph.initializer}
     nodes = list(graph.node)
     del graph.node[:]
-    paths = []
+    paths: list[str] = []
     for node in nodes:
         graph.node.append(node)
         path = _layer_path(node)
