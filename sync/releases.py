@@ -59,7 +59,6 @@ class Reason(StrEnum):
     PROBE_FAILED = "probe_failed"
     CRASH_LOOP = "crash_loop"
     DAMAGED = "damaged"
-    REVERTED_BEFORE = "reverted_before"
 
 
 class _Description(msgspec.Struct, frozen=True):

@@ -251,3 +251,8 @@ def test_bytes_flipped_in_the_file_are_noticed_by_the_zip_itself(tmp_path):
         data.replace(b"adapter", b"ADAPTER", 2).replace(b"ADAPTER.bin", b"adapter.bin")
     )
     assert reason_of(read_bundle, path) == Reason.TAMPERED
+
+
+def test_every_reason_is_explained_to_the_operator(root):
+    page = (root / "docs" / "releases.md").read_text(encoding="utf-8")
+    assert [reason for reason in Reason if f"| `{reason}` |" not in page] == []
