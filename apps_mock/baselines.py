@@ -1,6 +1,6 @@
 """Hand-written policies that stand beside every learnt one: what does not beat them learnt nothing.
 
-They see what a policy sees: the observation, the goal and the history; nothing of the clone's state.
+They see what any policy sees (observation, goal, history) and nothing of the clone's state.
 """
 
 from __future__ import annotations
@@ -131,9 +131,7 @@ class LexicalPolicy(_Scripted):
         seen, history = request.observation, request.history
         items = items_of(seen)
         used = history.typed | history.tapped
-        spans = [
-            span for span in _nameable(request.goal) if not used.issuperset(words_of(span))
-        ]
+        spans = [span for span in _nameable(request.goal) if not used.issuperset(words_of(span))]
         focused = _focused(seen)
         if focused is not None and spans and not _holds_goal_words(seen, focused, request.goal):
             return type_text(spans[0])

@@ -34,8 +34,8 @@ LAST_NAMES = tuple(
     "Haas Hahn Hartmann Heller Hirsch Holm Huber Jansen Kaiser Keller Kern Klein Koch Kolb Kraus "
     "Lang Lindner Lorenz Maier Marten Metzger Moser Nagel Neumann Nolte Olsen Ott Pauls Peters "
     "Pohl Quandt Rademacher Reiter Richter Roth Sander Sauer Schade Seidel Stark Stein Sturm "
-    "Tauber Thiel Ullmann Urban Vogel Voss Wagner Weber Wendt Winter Wirth Zander Ziegler Zoller"
-    .split()
+    "Tauber Thiel Ullmann Urban Vogel Voss Wagner Weber Wendt Winter Wirth Zander Ziegler "
+    "Zoller".split()
 )
 CITIES = tuple(
     "Aarberg Alderon Altena Ansbach Arden Avalen Bellmar Bergun Birkenau Brackel Bremen Calden "
@@ -50,8 +50,7 @@ ALARM_LABELS = tuple(
     "Gym Swim Yoga School Market Medicine Breakfast Laundry Piano Garden Meeting Airport Dentist "
     "Bakery Choir Library Chess Football Painting Rehearsal Shopping Cleaning Lunch Walk Run Bus "
     "Ferry Lecture Exam Nap Prayer Tea Soup Plants Dog Cat Kids Guitar Violin Ballet Judo Rowing "
-    "Sauna Theatre Cinema Post Bank Clinic Haircut Vet Paint Study Homework Reading Stretch"
-    .split()
+    "Sauna Theatre Cinema Post Bank Clinic Haircut Vet Paint Study Homework Reading Stretch".split()
 )
 APP_NAMES = tuple(
     "Notes Camera Gallery Music Podcasts Weather Maps Calculator Recorder Translator Scanner "
@@ -61,8 +60,8 @@ APP_NAMES = tuple(
 )
 DEVICE_NAMES = tuple(
     "Falcon Heron Osprey Kestrel Raven Magpie Robin Wren Finch Sparrow Dolphin Otter Badger Lynx "
-    "Marten Bison Walrus Puffin Gecko Newt Salmon Trout Maple Cedar Birch Alder Hazel Rowan Juniper "
-    "Willow Comet Meteor Nebula Quasar Pulsar Orion Vega Rigel Altair Deneb".split()
+    "Marten Bison Walrus Puffin Gecko Newt Salmon Trout Maple Cedar Birch Alder Hazel Rowan "
+    "Juniper Willow Comet Meteor Nebula Quasar Pulsar Orion Vega Rigel Altair Deneb".split()
 )
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",

@@ -1,8 +1,8 @@
 """The gates that every task template passes before anybody learns or is judged on it.
 
 The oracle solves every instance; doing nothing, random actions and mere typing solve at most one in
-a hundred; end states that nearly are the wanted one are rejected. Episodes are played by the agent's
-own loop, so what passes here is what agents meet.
+a hundred; end states that nearly are the wanted one are rejected. Episodes are played by the
+agent's own loop, so what passes here is what agents meet.
 """
 
 from __future__ import annotations
@@ -211,5 +211,3 @@ def _other_pages(end: PhoneState, state: AnyAppState, wanted: Wanted) -> Iterato
     goal = wanted.page
     for field, _ in goal.drafts if goal else ():
         yield end.with_app(wanted.app, state.with_page(page.with_draft(field, "x")))
-
-

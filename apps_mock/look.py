@@ -82,7 +82,7 @@ class Look:
         switch_class, radio_class, button_class: Android classes of the widgets.
         action_place, primary_place, place_for_places: where buttons go.
         icon_actions: toolbar actions are pictures that only have a content description.
-        field_style: the field's name stands above it, in it while it is empty, or is its description.
+        field_style: the field's name stands above it, in it while it is empty, or describes it.
         noise_rows: how many lines without meaning lists get.
     """
 
@@ -129,9 +129,7 @@ def draw_look(split: Split, seed: int) -> Look:
         boxed_rows=random.random() < 0.6,
         whole_row_toggles=random.random() < 0.5,
         switch_class=random.choice(("android.widget.Switch", "android.widget.CheckBox")),
-        radio_class=random.choice(
-            ("android.widget.RadioButton", "android.widget.CheckedTextView")
-        ),
+        radio_class=random.choice(("android.widget.RadioButton", "android.widget.CheckedTextView")),
         button_class=random.choice(("android.widget.Button", "android.widget.TextView")),
         action_place=random.choice(("top", "inline")),
         primary_place=random.choice(("top", "bottom", "inline")),

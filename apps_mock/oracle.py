@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from apps_mock.app import Page
 from apps_mock.launcher import LAUNCHER
-from apps_mock.layout import LaidOut, Target
 from apps_mock.phone import MockPhone
 from apps_mock.phone_state import PhoneState
+from apps_mock.places import LaidOut, Target
 from apps_mock.plans import Entry, Fill, Press
 from apps_mock.verifiers import Findings
 from apps_mock.widgets import Event
@@ -55,9 +55,7 @@ def next_action(phone: MockPhone, observation: Observation) -> Action:
     repair = _repair(findings, state, screen, observation)
     if repair is not None:
         return repair
-    changed = bool(task.wanted.changes) and all(
-        check.passed for check in findings.checks
-    )
+    changed = bool(task.wanted.changes) and all(check.passed for check in findings.checks)
     if changed:
         return finish()
     if state.foreground != task.template.app:

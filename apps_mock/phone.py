@@ -7,12 +7,10 @@ daemon serves; the port's actions are played through it, as on a real phone.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
-from typing import Final
 
-from apps_mock.app import AnyAppState
-from apps_mock.layout import LaidOut, Window, lay_out
+from apps_mock.digests import StateHasher
+from apps_mock.layout import lay_out
 from apps_mock.look import Look, draw_look
 from apps_mock.phone_state import (
     PhoneState,
@@ -30,9 +28,9 @@ from apps_mock.phone_state import (
     show_recents,
     view,
 )
-from apps_mock.records import canonical
+from apps_mock.places import LaidOut, Window
 from apps_mock.tasks import SUITE_VERSION, Task, draw
-from apps_mock.verifiers import VERIFIER_VERSION, Findings, verify
+from apps_mock.verifiers import VERIFIER_VERSION, Findings, verdict_of, verify
 from device_runtime.errors import InvalidActionError, UnknownTaskError
 from device_runtime.gestures import (
     InputEvent,
@@ -50,7 +48,6 @@ from sync.vocabulary import (
     Action,
     ActionKind,
     Assignment,
-    Check,
     EndReason,
     Episode,
     EpisodeId,
@@ -58,7 +55,6 @@ from sync.vocabulary import (
     Observation,
     Split,
     Verdict,
-    VerdictSource,
 )
 
 WIDTH_PX = 1080
@@ -94,7 +90,7 @@ class MockPhone:
         self._state: PhoneState | None = None
         self._look: Look = draw_look(Split.TRAIN, 0)
         self._seen: _Seen | None = None
-        self._digests: dict[str, tuple[AnyAppState, bytes]] = {}
+        self._hasher = StateHasher()
         self._generation = 0
 
     # The port's level.
@@ -283,17 +279,7 @@ class MockPhone:
 
     def state_hash(self) -> str:
         """Exact hash (hex) of the present state."""
-        whole = hashlib.sha256()
-        state = self.state
-        for name, app in state.apps:
-            known = self._digests.get(name)
-            if known is None or known[0] is not app:
-                known = (app, _digest(name, app))
-                self._digests[name] = known
-            whole.update(known[1])
-        rest = (state.foreground, state.recents, state.focus, state.keyboard, state.now)
-        whole.update(repr(rest).encode())
-        return whole.hexdigest()
+        return self._hasher.digest(self.state)
 
     # Inside.
 
@@ -369,53 +355,17 @@ class MockPhone:
         return hide_keyboard(state)
 
     def _verdict(self, episode_id: EpisodeId, *, finished: bool) -> Verdict:
-        task, findings = self.task, self.findings()
-        checks = (
-            *findings.checks,
-            Check(
-                "nothing else changed",
-                not findings.side_effects,
-                "; ".join(str(effect) for effect in findings.side_effects),
-            ),
-            Check("finished", finished, "" if finished else "the policy did not claim completion"),
-        )
-        return Verdict(
+        return verdict_of(
+            self.findings(),
             episode_id=episode_id,
-            verifier=task.template.name,
-            verifier_version=f"{SUITE_VERSION}.{VERIFIER_VERSION}",
-            source=VerdictSource.CODE,
-            score=1.0 if finished and findings.reached else 0.0,
-            progress=findings.progress,
-            goal_reached=findings.reached,
-            checks=checks,
-            side_effects=tuple(str(effect) for effect in findings.side_effects),
+            verifier=self.task.template.name,
+            version=f"{SUITE_VERSION}.{VERIFIER_VERSION}",
+            finished=finished,
         )
-
-
-def _digest(name: str, app: AnyAppState) -> bytes:
-    pages = [(page.name, page.argument, page.drafts, page.scroll_px) for page in app.stack]
-    return hashlib.sha256(_data_digest(app.data) + repr((name, pages)).encode()).digest()
-
-
-_DIGESTS_SIZE: Final = 1024
-_DIGESTS: dict[int, tuple[object, bytes]] = {}
-"""Digests of data seen lately, by identity; holding on to the data keeps the identity unique."""
-
-
-def _data_digest(data: object) -> bytes:
-    known = _DIGESTS.get(id(data))
-    if known is None:
-        known = (data, hashlib.sha256(canonical(data)).digest())
-        if len(_DIGESTS) >= _DIGESTS_SIZE:
-            _DIGESTS.clear()
-        _DIGESTS[id(data)] = known
-    return known[1]
 
 
 def _claims_completion(episode: Episode) -> bool:
     last = episode.steps[-1].action if episode.steps else None
     return (
-        last is not None
-        and last.kind is ActionKind.FINISH
-        and last.status is FinishStatus.COMPLETE
+        last is not None and last.kind is ActionKind.FINISH and last.status is FinishStatus.COMPLETE
     )

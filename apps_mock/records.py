@@ -6,11 +6,11 @@ a frozen dataclass with an `id`. All other fields are facts that no action chang
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 
 class Record(Protocol):
@@ -54,7 +54,9 @@ def fresh_id(table: Sequence[Record], prefix: str) -> str:
     return f"{prefix}{number}"
 
 
-def tables_of(data: Any) -> Iterator[tuple[str, tuple[Any, ...]]]:  # Any: every app has its own data
+def tables_of(
+    data: Any,
+) -> Iterator[tuple[str, tuple[Any, ...]]]:  # Any: every app has its own data
     """The tables of an app's data, by name."""
     for entry in fields(data):
         value = getattr(data, entry.name)
@@ -70,7 +72,7 @@ def canonical(data: Any) -> bytes:  # Any: every app has its own data
     for entry in fields(data):
         value = getattr(data, entry.name)
         if isinstance(value, tuple) and value and hasattr(value[0], "id"):
-            values_of = _values_getter(type(value[0]))
+            values_of = _values_getter(cast("Hashable", type(value[0])))  # mypy: types hash
             value = tuple(values_of(record) for record in value)
         parts.append((entry.name, value))
     return repr(parts).encode()
@@ -87,7 +89,8 @@ def flipped(data: D, record_id: str, field: str) -> D:
         record = find(table, record_id)
         if record is not None and hasattr(record, field):
             turned = changed(table, record_id, **{field: not getattr(record, field)})
-            return _with(data, {name: turned})
+            result: D = _with(data, {name: turned})
+            return result
     return data
 
 

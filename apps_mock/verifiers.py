@@ -12,7 +12,7 @@ from typing import Any
 
 from apps_mock.phone_state import PhoneState
 from apps_mock.records import tables_of
-from sync.vocabulary import Check
+from sync.vocabulary import Check, EpisodeId, Verdict, VerdictSource
 
 VERIFIER_VERSION = "1"
 """Rises whenever a verifier would judge the same end state differently."""
@@ -55,7 +55,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class SideEffect:
-    """A difference to the state at reset that nobody asked for; `field` is empty for whole records."""
+    """A difference that nobody asked for; `field` is empty where a whole record came or went."""
 
     app: str
     table: str
@@ -99,6 +99,29 @@ def verify(before: PhoneState, after: PhoneState, wanted: Wanted) -> Findings:
     return Findings(tuple(checks), tuple(effects))
 
 
+def verdict_of(
+    findings: Findings, *, episode_id: EpisodeId, verifier: str, version: str, finished: bool
+) -> Verdict:
+    """The verdict that follows from the findings; success needs `finished` as well."""
+    effects = tuple(str(effect) for effect in findings.side_effects)
+    checks = (
+        *findings.checks,
+        Check("nothing else changed", not effects, "; ".join(effects)),
+        Check("finished", finished, "" if finished else "the policy did not claim completion"),
+    )
+    return Verdict(
+        episode_id=episode_id,
+        verifier=verifier,
+        verifier_version=version,
+        source=VerdictSource.CODE,
+        score=1.0 if finished and findings.reached else 0.0,
+        progress=findings.progress,
+        goal_reached=findings.reached,
+        checks=checks,
+        side_effects=effects,
+    )
+
+
 def _page_check(after: PhoneState, app: str, goal: PageGoal) -> Check:
     shown = after.front
     page = shown.page if shown is not None and after.foreground == app else None
@@ -140,24 +163,22 @@ def _compare_table(  # noqa: PLR0917 - one private call
     app, _, table = name.partition(".")
     known = {record.id for record in old}
     added = [record for record in new if record.id not in known]
-    for change in (change for change in changes if change.record is None):
+    for change in [each for each in changes if each.record is None]:
         best = max(added, key=lambda record: _matches(record, change), default=None)
         if best is not None:
             added.remove(best)
         checks.extend(_value_checks(table, "new", best, change.values))
-    effects.extend(
-        SideEffect(app, table, record.id, "", "was added") for record in added
-    )
+    effects.extend(SideEffect(app, table, record.id, "", "was added") for record in added)
     wanted = {change.record: change for change in changes if change.record is not None}
     present = {record.id: record for record in new}
     for record in old:
         now = present.get(record.id)
-        change = wanted.get(record.id)
-        if change is not None and change.removed:
+        own = wanted.get(record.id)
+        if own is not None and own.removed:
             gone = now is None
             checks.append(Check(f"{table} {record.id} gone", gone, "" if gone else "still there"))
             continue
-        values = change.values if change else ()
+        values = own.values if own else ()
         checks.extend(_value_checks(table, record.id, now, values))
         effects.extend(_other_fields(app, table, record, now, {field for field, _ in values}))
 

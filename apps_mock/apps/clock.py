@@ -26,7 +26,7 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """A timer or stopwatch; `minutes` is what a timer counts down from, empty where nothing runs."""
+    """A timer or stopwatch; `minutes` is what a timer counts down from, as it was typed."""
 
     id: str
     minutes: str = ""

@@ -8,12 +8,18 @@ from apps_mock.app import App, AppState, Page
 from apps_mock.entities import APP_NAMES, DEVICE_NAMES, Draw
 from apps_mock.look import Look
 from apps_mock.records import changed, find
-from apps_mock.widgets import Button, Event, Field, Row, Screen, Text, Widget
+from apps_mock.widgets import Button, Event, Field, Row, Screen, Text
 
 SWITCHES: dict[str, tuple[str, ...]] = {
     "Network": ("Wi-Fi", "Mobile data", "Airplane mode", "Data roaming", "Hotspot"),
     "Bluetooth": ("Bluetooth", "Nearby sharing", "Fast pairing"),
-    "Display": ("Dark theme", "Auto-rotate", "Adaptive brightness", "Night light", "Always-on clock"),
+    "Display": (
+        "Dark theme",
+        "Auto-rotate",
+        "Adaptive brightness",
+        "Night light",
+        "Always-on clock",
+    ),
     "Sound": ("Vibration", "Touch sounds", "Dial tones", "Charging sound", "Live captions"),
     "Battery": ("Battery saver", "Battery percentage", "Adaptive charging"),
     "Privacy": ("Screen lock", "Location access", "Usage reports", "Show passwords"),
@@ -147,7 +153,7 @@ def view(state: AppState[SettingsData], look: Look) -> Screen:
     page = state.page
     match page.name:
         case "home":
-            rows = look.ordered([Row(name, on_tap=Event("go", name)) for name in PAGES], _title)
+            rows = [Row(name, on_tap=Event("go", name)) for name in look.ordered(PAGES, str)]
             noise = tuple(Text(line) for line in look.noise("settings"))
             return Screen("Settings", (*rows, *noise), back=False)
         case "choice":
@@ -160,7 +166,9 @@ def view(state: AppState[SettingsData], look: Look) -> Screen:
             )
         case "Apps":
             apps = look.ordered(state.data.permissions, lambda entry: entry.id)
-            return Screen(APPS_PAGE, tuple(Row(app.id, on_tap=Event("go", "app", app.id)) for app in apps))
+            return Screen(
+                APPS_PAGE, tuple(Row(app.id, on_tap=Event("go", "app", app.id)) for app in apps)
+            )
         case "app":
             return _app_view(state.data, page)
         case _:
@@ -183,8 +191,8 @@ def _page_view(data: SettingsData, page: str, look: Look) -> Screen:
         if choice is not None:
             leads_to = "rename" if name == DEVICE_NAME else "choice"
             rows.append(Row(name, choice.value, on_tap=Event("go", leads_to, name)))
-    body: tuple[Widget, ...] = tuple(look.ordered(rows, _title))
-    return Screen(page, (*body, *(Text(line) for line in look.noise(page))))
+    ordered = look.ordered(rows, _title)
+    return Screen(page, (*ordered, *(Text(line) for line in look.noise(page))))
 
 
 def _choice_view(state: AppState[SettingsData], page: Page, look: Look) -> Screen:
@@ -198,9 +206,9 @@ def _choice_view(state: AppState[SettingsData], page: Page, look: Look) -> Scree
             on_toggle=Event("choose", name, option),
             radio=True,
         )
-        for option in options_of(name)
+        for option in look.ordered(options_of(name), str)
     ]
-    return Screen(name, tuple(look.ordered(rows, _title)))
+    return Screen(name, tuple(rows))
 
 
 def _app_view(data: SettingsData, page: Page) -> Screen:

@@ -130,7 +130,7 @@ def _routes(draw: Draw, stations: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 def timetable(data: TicketsData, origin: str, destination: str, day: str) -> tuple[Trip, ...]:
-    """The trains of a route on a day by departure, no two at the same price; none where it has none."""
+    """The trains of a route on a day by departure, no two at the same price."""
     if origin == destination or not {origin, destination} <= set(data.stations):
         return ()
     route = f"{origin}|{destination}|{day}"

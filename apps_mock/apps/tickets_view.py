@@ -7,9 +7,9 @@ from collections.abc import Callable
 from apps_mock.app import App, AppState, Page
 from apps_mock.apps.tickets import (
     ALL_CLASSES,
+    BOOKED,
     CLASSES,
     DEFAULT_CLASS,
-    BOOKED,
     TicketsData,
     Trip,
     order_of,
@@ -58,7 +58,8 @@ def _results(data: TicketsData, page: Page, look: Look) -> Screen:
     cheapest = min((trip.price for trip in trips), default=0)
     chips = Chips(
         tuple(
-            Chip(name, name == wanted, Event("set", "class", name)) for name in (ALL_CLASSES, *CLASSES)
+            Chip(name, name == wanted, Event("set", "class", name))
+            for name in (ALL_CLASSES, *CLASSES)
         )
     )
     rows: list[Widget] = [Text(day), chips]
@@ -92,7 +93,9 @@ def _trip(data: TicketsData, page: Page, look: Look) -> Screen:
         look.word("route").format(origin, destination),
         (
             Text(f"{day}, {departure}, {price} EUR"),
-            Chips(tuple(Chip(name, name == wanted, Event("set", "class", name)) for name in CLASSES)),
+            Chips(
+                tuple(Chip(name, name == wanted, Event("set", "class", name)) for name in CLASSES)
+            ),
             Row(look.word("passenger"), person, on_tap=Event("go", "pick_passenger")),
             Field("voucher", look.word("voucher"), page.draft("voucher")),
         ),

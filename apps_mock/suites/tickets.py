@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from apps_mock.apps.tickets import (
     ALL_CLASSES,
+    BOOKED,
     CLASSES,
     DAY_COUNT,
     DEFAULT_CLASS,
-    BOOKED,
     Order,
     TicketsData,
     fixture,
@@ -191,9 +191,7 @@ def _cheapest(draw: Draw) -> Instance:
     best = min(trips, key=lambda trip: trip.price)
     argument = f"{journey.argument}|{best.departure}"
     journey.plan["results", journey.argument] = Press(Event("go", "trip", argument))
-    return Instance(
-        journey.words, journey.data, journey.plan, page=PageGoal("trip", argument)
-    )
+    return Instance(journey.words, journey.data, journey.plan, page=PageGoal("trip", argument))
 
 
 def _booking(draw: Draw, journey: _Journey, travel_class: str, voucher: str) -> Instance:
