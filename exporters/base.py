@@ -7,11 +7,11 @@ base. Its digest names it wherever an adapter says what it belongs to.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
-import os
-import shutil
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +19,13 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from device_runtime.policy import BASE_FILE
 from exporters.errors import BaseFilesError
 from exporters.families.layout_t5 import FAMILY, LayoutT5, LayoutT5Config
 from exporters.onnx_graph import GRAPH_VERSION, export_base
 from sync.policy_io import POLICY_IO_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from torch import Tensor
 
@@ -104,8 +103,8 @@ def load_base(directory: Path) -> LayoutT5:
 def ensure_exported(source: Path, cache: Path) -> Path:
     """The directory in `cache` with the graphs of the base in `source`, exported if need be.
 
-    Several processes may ask at once: each export is made aside and moved into place whole; the
-    first one stays.
+    Several processes may ask at once: one exports while the others wait. A directory appears whole
+    or not at all, also when the process that made it was killed.
 
     Raises:
         BaseFilesError: the base cannot be read.
@@ -113,21 +112,27 @@ def ensure_exported(source: Path, cache: Path) -> Path:
     """
     digest = str(read_card(source)["digest"])
     target = cache / f"{digest[:16]}-{GRAPH_VERSION}"
-    if (target / BASE_FILE).exists():
-        return target
-    network = load_base(source)
-    cache.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix="export-", dir=cache))
-    aside.chmod(0o755)
-    try:
-        export_base(network, aside, digest=digest)
-        os.rename(aside, target)  # noqa: PTH104 - fails where the other process was first
-    except OSError:
-        if not (target / BASE_FILE).exists():
-            raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    if not target.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        with _locked(cache / ".lock"):
+            if not target.exists():
+                _export_aside(load_base(source), target, digest)
     return target
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold `path` as a lock between processes; it is let go when the process ends, too."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _export_aside(network: LayoutT5, target: Path, digest: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="export-", dir=target.parent) as folder:
+        whole = Path(folder) / target.name
+        export_base(network, whole, digest=digest)
+        whole.rename(target)
 
 
 def _identity(config: LayoutT5Config) -> dict[str, Any]:
