@@ -21,7 +21,14 @@ from cloud_learner.campaign import (
 from cloud_learner.dispatch import OpenAssignment, Player
 from cloud_learner.ingest_store import announced_templates
 from cloud_learner.settings import CampaignSettings, DispatchSettings
-from cloud_learner.store import Database, insert_new, one, row_count, training_env_steps
+from cloud_learner.store import (
+    Database,
+    insert_all_new,
+    insert_new,
+    one,
+    row_count,
+    training_env_steps,
+)
 from cloud_learner.tables import (
     ADAPTERS,
     ASSIGNMENTS,
@@ -107,8 +114,8 @@ class CampaignStore:
         """Carry a move out: all of it or nothing. Idempotent."""
         now_ms = self._clock.wall_ms()
         with self._database.write() as connection:
-            for planned in move.issue:
-                insert_new(connection, ASSIGNMENTS, _assignment_row(planned))
+            issued = [_assignment_row(planned) for planned in move.issue]
+            insert_all_new(connection, ASSIGNMENTS, issued)
             if move.supersede:
                 _set_adapters(connection, move.supersede, "superseded")
             if move.publish is not None:

@@ -69,6 +69,7 @@ class Director:
         self._kept_s = self.active_s
         self._expired_at_s = self._looked_at_s
         self._said: Phase | None = None
+        self._is_settled = False  # whether the signed releases are as the database wants them
 
     def tick(self) -> CampaignState:
         """One look and what follows from it.
@@ -78,7 +79,7 @@ class Director:
             IntegrityError: a delivered adapter was changed on disk.
         """
         self._take_time()
-        self._publishing.reconcile(self.state.promoted)
+        self._settle_releases()
         facts = self._store.facts(self.active_s, published_version=self._publishing.latest_version)
         self._move(advance(self.settings, self.state, facts), facts)
         self._hand_out()
@@ -92,12 +93,18 @@ class Director:
             self._store.keep_time(self.active_s)
             self._kept_s = self.active_s
 
+    def _settle_releases(self) -> None:
+        if not self._is_settled:
+            self._publishing.reconcile(self.state.promoted)
+            self._is_settled = True
+
     def _move(self, move: Move, facts: Facts) -> None:
         if move != Move(self.state):
             self._store.apply(move, active_s=self.active_s, env_steps=facts.env_steps)
             self._kept_s = self.active_s
             self.state = move.state
-            self._publishing.reconcile(self.state.promoted)
+            self._is_settled = self._is_settled and move.publish is None and move.gate is None
+            self._settle_releases()
         if move.gate is not None:
             _log.info("gate_decided", release_id=move.gate.release_id, reason=move.gate.reason)
             self._tell(move.gate)

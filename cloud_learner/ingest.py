@@ -8,12 +8,14 @@ letter with a reason, and does not hold back its neighbours.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import structlog
 
 from cloud_learner.ingest_store import record_dead_letter, record_message, record_seen
 from cloud_learner.store import Database
 from sync.clock import Clock
+from sync.errors import TransientError
 from sync.messages import Birth, EpisodeUpload, Offline
 from sync.session import DeadLetter, Received
 
@@ -57,7 +59,7 @@ class Ingest:
     def bury(self, letter: DeadLetter) -> None:
         """Count and keep a payload that could not even be read (its reason, not its bytes)."""
         _log.warning("dead_letter_received", topic=letter.topic, reason=letter.reason)
-        with self._database.write() as connection:
+        with suppress(TransientError), self._database.write() as connection:  # it is logged
             record_dead_letter(
                 connection,
                 device_id="",

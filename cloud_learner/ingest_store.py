@@ -17,6 +17,7 @@ from cloud_learner.tables import (
     ASSIGNMENTS,
     DEAD_LETTERS,
     DEVICE_EVENTS,
+    EPISODE_BODIES,
     EPISODES,
     INSTALLATIONS,
     PHONES,
@@ -154,6 +155,8 @@ def record_episode(connection: Connection, origin: Origin, upload: EpisodeUpload
         row["duplicate"] = bool(assigned.episode_id)
     if not insert_new(connection, EPISODES, row):
         return False
+    number = one(connection, select(EPISODES.c.row).where(EPISODES.c.id == episode.id))
+    connection.execute(insert(EPISODE_BODIES).values(row=number, body=encode_episode(episode)))
     for verdict in upload.verdicts:
         record_verdict(connection, verdict)
     if assigned is not None and not assigned.episode_id:
@@ -313,5 +316,4 @@ def _episode_row(origin: Origin, episode: Episode, verdict: Verdict | None) -> d
         "started_at_ms": episode.started_at_ms,
         "ended_at_ms": episode.ended_at_ms,
         "received_at_ms": origin.received_at_ms,
-        "body": encode_episode(episode),
     }

@@ -20,6 +20,7 @@ from cloud_learner.store import Database, insert_new, one, training_env_steps, u
 from cloud_learner.tables import (
     ADAPTERS,
     CAMPAIGN,
+    EPISODE_BODIES,
     EPISODES,
     LEARNER_METRICS,
     LEARNER_STATE,
@@ -148,11 +149,12 @@ class LearnerStore:
         statement = (
             select(
                 EPISODES.c.row,
-                EPISODES.c.body,
+                EPISODE_BODIES.c.body,
                 EPISODES.c.app,
                 EPISODES.c.success,
                 EPISODES.c.progress,
             )
+            .join(EPISODE_BODIES, EPISODE_BODIES.c.row == EPISODES.c.row)
             .where(
                 EPISODES.c.row > row,
                 EPISODES.c.purpose.in_([purpose.value for purpose in purposes]),

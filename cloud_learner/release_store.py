@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import ColumnElement, select, update
 
 from cloud_learner.errors import UnknownRowError
 from cloud_learner.figures import Figures
@@ -58,13 +58,11 @@ class ReleaseStore:
 
     def all(self) -> list[ReleaseRow]:
         """Every release by version."""
-        with self._database.read() as connection:
-            rows = connection.execute(select(RELEASES).order_by(RELEASES.c.version)).mappings()
-            return [_release(row) for row in rows]
+        return self._select()
 
     def drafts(self) -> list[ReleaseRow]:
         """Releases that are not signed yet, by version."""
-        return [row for row in self.all() if row.state is ReleaseState.DRAFT]
+        return self._select(RELEASES.c.state == ReleaseState.DRAFT.value)
 
     def get(self, release_id: str) -> ReleaseRow:
         """One release.
@@ -90,6 +88,11 @@ class ReleaseStore:
                 .values(state=state.value)
             )
         return self.get(release_id)
+
+    def _select(self, *conditions: ColumnElement[bool]) -> list[ReleaseRow]:
+        statement = select(RELEASES).where(*conditions).order_by(RELEASES.c.version)
+        with self._database.read() as connection:
+            return [_release(row) for row in connection.execute(statement).mappings()]
 
 
 def _release(row: Mapping[Any, Any]) -> ReleaseRow:  # a row has no static type

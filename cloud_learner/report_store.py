@@ -18,6 +18,7 @@ from cloud_learner.tables import (
     CAMPAIGN,
     DEAD_LETTERS,
     DEVICE_EVENTS,
+    EPISODE_BODIES,
     EPISODES,
     INSTALLATIONS,
     LEARNER_METRICS,
@@ -30,7 +31,6 @@ from sync.codec import decode_episode
 from sync.vocabulary import EndReason, Episode
 
 Fields = dict[str, Any]  # a row with JSON values, as the API gives it
-_BODY = frozenset({"body"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +98,8 @@ class ReportStore:
 
     def episodes(self, wanted: EpisodeFilter, *, after: int = 0, limit: int = 100) -> list[Fields]:
         """Rows without their bodies, in row order, from after a row on."""
-        columns = [column for column in EPISODES.c if column.name not in _BODY]
         statement = (
-            select(*columns)
+            select(EPISODES)
             .where(EPISODES.c.row > after, *wanted.conditions())
             .order_by(EPISODES.c.row)
             .limit(limit)
@@ -189,7 +188,12 @@ class ReportStore:
             return [dict(row) for row in connection.execute(statement).mappings()]
 
     def _stored(self, *conditions: ColumnElement[bool]) -> Iterator[StoredEpisode]:
-        statement = select(EPISODES).where(*conditions).order_by(EPISODES.c.row)
+        statement = (
+            select(EPISODES, EPISODE_BODIES.c.body)
+            .join(EPISODE_BODIES, EPISODE_BODIES.c.row == EPISODES.c.row)
+            .where(*conditions)
+            .order_by(EPISODES.c.row)
+        )
         with self._database.read() as connection:
             for row in connection.execute(statement).mappings():
                 found = connection.execute(
@@ -203,4 +207,4 @@ class ReportStore:
 
 
 def _without_body(row: Mapping[Any, Any]) -> Fields:  # a row has no static type
-    return {name: value for name, value in row.items() if name not in _BODY}
+    return {name: value for name, value in row.items() if name != "body"}

@@ -125,7 +125,7 @@ class ServiceSettings:
     fleet: str = "home"
     host: str = "127.0.0.1"
     port: int = 0
-    tick_s: float = 0.1
+    tick_s: float = 0.2
     ingest_batch: int = 64
     campaign: CampaignSettings = field(default_factory=CampaignSettings)
     dispatch: DispatchSettings = field(default_factory=DispatchSettings)
@@ -139,3 +139,18 @@ class ServiceSettings:
     def adapters_dir(self) -> Path:
         """Where the learner puts its adapter files."""
         return self.cloud_dir / "adapters"
+
+    @property
+    def token_path(self) -> Path:
+        """Where the hash of the API's token lies."""
+        return self.cloud_dir / "token"
+
+    @property
+    def tuf_dir(self) -> Path:
+        """The signed releases that devices fetch from."""
+        return self.data_dir / "tuf"
+
+    @property
+    def phones_dir(self) -> Path:
+        """Logs of the phones that run on this machine."""
+        return self.data_dir / "phones"

@@ -82,6 +82,14 @@ def insert_new(connection: Connection, table: Table, row: Row) -> bool:
     return connection.execute(statement).rowcount == 1
 
 
+def insert_all_new(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+    """Insert the rows of which no unique column is taken."""
+    if not rows:
+        return
+    make = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    connection.execute(make(table).on_conflict_do_nothing(), [dict(row) for row in rows])
+
+
 def upsert(connection: Connection, table: Table, row: Row, *, keep: Sequence[str] = ()) -> None:
     """Insert `row`, or replace all but its key and the columns in `keep`."""
     make = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert

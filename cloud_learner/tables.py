@@ -102,11 +102,18 @@ EPISODES = Table(
     Column("started_at_ms", BigInteger, nullable=False),
     Column("ended_at_ms", BigInteger, nullable=False),
     Column("received_at_ms", BigInteger, nullable=False),
-    Column("body", LargeBinary, nullable=False),
     UniqueConstraint("device_id", "install_id", "seq"),
     Index("ix_episodes_assignment_id", "assignment_id"),
     Index("ix_episodes_batch", "batch"),
     Index("ix_episodes_purpose", "purpose", "row"),
+)
+
+# Apart, so that counting episodes does not read their steps.
+EPISODE_BODIES = Table(
+    "episode_bodies",
+    METADATA,
+    Column("row", ForeignKey("episodes.row"), primary_key=True),
+    Column("body", LargeBinary, nullable=False),
 )
 
 VERDICTS = Table(

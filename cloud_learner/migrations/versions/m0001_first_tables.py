@@ -140,7 +140,6 @@ def upgrade() -> None:
         sa.Column("started_at_ms", sa.BigInteger(), nullable=False),
         sa.Column("ended_at_ms", sa.BigInteger(), nullable=False),
         sa.Column("received_at_ms", sa.BigInteger(), nullable=False),
-        sa.Column("body", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("row", name=op.f("pk_episodes")),
         sa.UniqueConstraint("device_id", "install_id", "seq", name=op.f("uq_episodes_device_id")),
         sa.UniqueConstraint("id", name=op.f("uq_episodes_id")),
@@ -198,6 +197,15 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("device_id", name=op.f("pk_phones")),
     )
     op.create_table(
+        "episode_bodies",
+        sa.Column("row", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["row"], ["episodes.row"], name=op.f("fk_episode_bodies_row_episodes")
+        ),
+        sa.PrimaryKeyConstraint("row", name=op.f("pk_episode_bodies")),
+    )
+    op.create_table(
         "releases",
         sa.Column("id", sa.String(length=64), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
@@ -244,6 +252,7 @@ def downgrade() -> None:
     """Take the change back."""
     op.drop_table("verdicts")
     op.drop_table("releases")
+    op.drop_table("episode_bodies")
     op.drop_table("phones")
     op.drop_table("learner_state")
     op.drop_table("learner_metrics")

@@ -1,0 +1,198 @@
+"""The cloud service as one process: session, ingest, director and API, composed and run.
+
+The session's thread ingests, the API's thread answers, and the caller's thread directs; they meet
+in the database.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from random import Random
+
+import structlog
+import uvicorn
+
+from cloud_learner.api import ApiParts, build_api
+from cloud_learner.campaign import Phase
+from cloud_learner.campaign_store import CampaignStore
+from cloud_learner.director import Director, Notice
+from cloud_learner.errors import ApiAddressInUseError
+from cloud_learner.ingest import Ingest
+from cloud_learner.phone_logs import find_logs, read_index
+from cloud_learner.ports import ReleaseSigner
+from cloud_learner.publishing import Published, Publishing
+from cloud_learner.release_store import ReleaseStore
+from cloud_learner.report_store import ReportStore
+from cloud_learner.settings import ServiceSettings
+from cloud_learner.store import Database, sqlite_url
+from cloud_learner.summary import JsonObject, summarise
+from cloud_learner.tokens import TokenFile
+from sync.clock import Clock
+from sync.errors import TransientError
+from sync.fetch import DirectoryFiles
+from sync.ports import Transport
+from sync.session import CloudSession
+
+_log = structlog.get_logger()
+_API_STOP_S = 5.0
+Tell = Callable[[Notice | Published], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """What the service is given of the outside."""
+
+    transport: Transport
+    signer: ReleaseSigner
+    clock: Clock
+    random: Random
+    new_id: Callable[[], str]
+
+
+class CloudService:
+    """One service; `start`, `run`, then `close`, also after an error.
+
+    Args:
+        tell: called on the caller's thread with what the terminal should show.
+    """
+
+    def __init__(self, settings: ServiceSettings, edges: Edges, *, tell: Tell) -> None:
+        self._settings = settings
+        self._clock = edges.clock
+        url = settings.database_url or sqlite_url(settings.cloud_dir / "cloud.db")
+        self._database = Database(url)
+        self._reports = ReportStore(self._database)
+        self._releases = ReleaseStore(self._database)
+        ingest = Ingest(self._database, clock=edges.clock)
+        self._session = CloudSession(
+            transport=edges.transport,
+            fleet=settings.fleet,
+            ingest=ingest.commit,
+            files=DirectoryFiles(settings.tuf_dir),
+            dead_letter=ingest.bury,
+            clock=edges.clock,
+            random=edges.random,
+            new_id=edges.new_id,
+        )
+        self._publishing = Publishing(
+            self._releases,
+            signer=edges.signer,
+            downlink=self._session,
+            adapters_dir=settings.adapters_dir,
+            clock=edges.clock,
+            tell=tell,
+        )
+        self._director = Director(
+            CampaignStore(self._database, clock=edges.clock),
+            publishing=self._publishing,
+            downlink=self._session,
+            settings=settings.campaign,
+            dispatch=settings.dispatch,
+            clock=edges.clock,
+            tell=tell,
+        )
+        self._token = TokenFile(settings.token_path)
+        self._api: _ApiThread | None = None
+
+    @property
+    def phase(self) -> Phase:
+        """Where the campaign stands."""
+        return self._director.state.phase
+
+    @property
+    def active_s(self) -> float:
+        """How long the campaign has run, pauses left out."""
+        return self._director.active_s
+
+    def start(self) -> int:
+        """Open the API and connect to the broker; returns the API's port.
+
+        Raises: ApiAddressInUseError: somebody else listens there; nothing was started.
+        """
+        api = build_api(
+            ApiParts(
+                reports=self._reports,
+                releases=self._releases,
+                token=self._token,
+                broker_connected=lambda: self._session.connected,
+                summary=self.summary,
+            )
+        )
+        listening = _listen(self._settings.host, self._settings.port)
+        self._api = _ApiThread(api, listening)
+        self._api.start()
+        self._session.start()
+        self._publishing.announce_channels()
+        return int(listening.getsockname()[1])
+
+    def run(self, stop: threading.Event, *, until_finished: bool = False) -> None:
+        """Direct the campaign until `stop` is set, or until it is finished where that is wanted."""
+        while not stop.is_set():
+            try:
+                self._director.tick()
+            except TransientError as error:
+                _log.warning("tick_postponed", error=str(error))
+            if until_finished and self.phase is Phase.FINISHED:
+                return
+            self._session.stats()  # raises where the session's thread ended by an error
+            stop.wait(self._settings.tick_s)
+
+    def counts(self) -> dict[str, int]:
+        """Counters of the store, for a live display."""
+        return self._reports.counts()
+
+    def summary(self) -> JsonObject | None:
+        """The campaign's figures so far, or None before one began."""
+        campaign = self._reports.campaign()
+        if campaign is None:
+            return None
+        return summarise(
+            self._reports,
+            campaign=campaign,
+            releases=self._releases.all(),
+            logs=[read_index(path) for path in find_logs(self._settings.phones_dir)],
+        )
+
+    def close(self) -> None:
+        """Stop in an order in which nothing is acknowledged that is not stored. Idempotent."""
+        self._session.close()
+        if self._api is not None:
+            self._api.stop()
+        self._database.close()
+
+
+class _ApiThread:
+    """uvicorn in a thread of its own, on a socket that is already bound."""
+
+    def __init__(self, api: object, listening: socket.socket) -> None:
+        config = uvicorn.Config(api, log_level="warning", access_log=False, lifespan="off")  # type: ignore[arg-type]  # FastAPI is an ASGI application
+        self._server = uvicorn.Server(config)
+        self._listening = listening
+        self._thread = threading.Thread(
+            target=self._server.run, args=([listening],), name="api", daemon=True
+        )
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(_API_STOP_S)
+        with suppress(OSError):
+            self._listening.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(128)
+    except OSError as error:
+        listening.close()
+        raise ApiAddressInUseError(host, port) from error
+    return listening
