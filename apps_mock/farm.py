@@ -7,7 +7,6 @@ the very loop that serves a fleet (`device_runtime.seats`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from random import Random
 
 from apps_mock.phone import MockPhone
 from device_runtime.agent import Safety
@@ -28,11 +27,6 @@ def mock_phone() -> SeatPhone:
     """A mock phone that judges itself."""
     phone = MockPhone()
     return SeatPhone(phone, phone)
-
-
-def id_maker(clock: Clock, random: Random) -> Callable[[], str]:
-    """UUIDs of version 7 from a clock and a generator, the same ones for the same two."""
-    return lambda: new_uuid7(clock.wall_ms(), random.randbytes(10))
 
 
 def play(

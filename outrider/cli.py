@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from outrider import clones, doctor, episodes, phones, releases
+from outrider import clones, doctor, episodes, farm, phone_run, phones, releases
 from outrider.errors import MisuseError
 from outrider.output import print_error
 from sync.errors import ProjectError
@@ -25,6 +25,8 @@ INTERRUPTED = 130
 COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("phone list", phones.list_phones),
     ("phone mock", phones.mock_phone),
+    ("phone run", phone_run.run_phone),
+    ("farm", farm.farm),
     ("episodes list", episodes.list_episodes),
     ("episodes show", episodes.show_episode),
     ("release list", releases.list_releases),

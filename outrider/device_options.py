@@ -1,0 +1,27 @@
+"""Options of the commands that run a device process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DataDir = Annotated[Path, typer.Option("--data", help="Folder that holds everything of a fleet.")]
+DeviceName = Annotated[str, typer.Option("--id", help="The device's name in the fleet.")]
+Broker = Annotated[str | None, typer.Option("--broker", help="The broker: mqtt://host:port.")]
+Credentials = Annotated[
+    Path | None,
+    typer.Option("--credentials", help="File with the broker's password for this device."),
+]
+Fleet = Annotated[str | None, typer.Option("--fleet", help="Name of the fleet in the topics.")]
+Channel = Annotated[str | None, typer.Option("--channel", help="Release channel to follow.")]
+BaseDir = Annotated[
+    Path | None, typer.Option("--base", help="Exported base network; DATA/base by default.")
+]
+Config = Annotated[
+    Path | None, typer.Option("--config", help="TOML file with a [device] table of settings.")
+]
+MaxEpisodes = Annotated[
+    int | None, typer.Option("--episodes", min=1, help="End after so many episodes.")
+]

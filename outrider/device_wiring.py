@@ -1,0 +1,223 @@
+"""How a device process is put together: log, wire, releases, policy, seats, and Ctrl-C.
+
+The farm and a single phone are the same process with other phones and actors.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from types import FrameType
+from urllib.parse import urlsplit
+
+from device_runtime.assignments import AssignmentQueue
+from device_runtime.errors import SettingsError
+from device_runtime.installer import Installer
+from device_runtime.policy import BASE_FILE, OnnxPolicy
+from device_runtime.ports import Decided, PolicyRequest
+from device_runtime.release_shelf import ReleaseShelf
+from device_runtime.seats import PolicyFor, SeatPhone, Seats
+from device_runtime.settings import Settings
+from device_runtime.slots import PhoneBase
+from device_runtime.supervisor import DeviceParts, Report
+from device_runtime.trajectory_log import TrajectoryLog
+from device_runtime.transitions import Transition
+from outrider.output import Output
+from sync.adapter_file import AdapterFile, FloatArray
+from sync.clock import Clock, SystemClock
+from sync.errors import RejectedError
+from sync.messages import Birth, Role
+from sync.mqtt import MqttAddress, PahoTransport
+from sync.policy_io import POLICY_IO_VERSION
+from sync.session import DeviceSession
+from sync.trust import TrustedClient
+from sync.vocabulary import Assignment, Step, TemplateInfo, new_uuid7
+
+DEFAULT_PORTS = {"mqtt": 1883, "mqtts": 8883}
+PROBE = "probe"
+
+
+def broker_address(settings: Settings) -> MqttAddress:
+    """Where the device's broker is, and who the device is to it.
+
+    Raises: SettingsError: the address is no mqtt:// or mqtts:// URL.
+    """
+    parts = urlsplit(settings.broker_url)
+    try:
+        port = parts.port
+    except ValueError:
+        port = 0
+    if parts.scheme not in DEFAULT_PORTS or not parts.hostname or port == 0:
+        raise SettingsError(
+            f"broker {settings.broker_url!r} is no address such as mqtt://127.0.0.1:1883"
+        )
+    if parts.scheme == "mqtts" and settings.broker_ca_file is None:
+        raise SettingsError("an mqtts:// broker needs broker_ca_file")
+    return MqttAddress(
+        host=parts.hostname,
+        port=port or DEFAULT_PORTS[parts.scheme],
+        client_id=settings.device_id,
+        username=settings.device_id,
+        password=settings.password(),
+        certificates=settings.broker_ca_file if parts.scheme == "mqtts" else None,
+    )
+
+
+class SharedPolicy:
+    """The release policy, shared by the playing thread and the one that probes new adapters."""
+
+    wants_encoding = True
+
+    def __init__(self, policy: OnnxPolicy) -> None:
+        self._policy = policy
+        self._lock = threading.Lock()
+        self.base_digest = policy.base_digest
+
+    def decide(self, requests: Sequence[PolicyRequest]) -> list[Decided]:
+        """One decision per request, in order."""
+        with self._lock:
+            return self._policy.decide(requests)
+
+    def load_adapter(self, release_id: str, tensors: Mapping[str, FloatArray]) -> None:
+        """Make a release ready to act."""
+        with self._lock:
+            self._policy.load_adapter(release_id, tensors)
+
+    def unload(self, release_id: str) -> None:
+        """Forget a release."""
+        with self._lock:
+            self._policy.unload(release_id)
+
+    def probe(self, adapter: AdapterFile) -> None:
+        """Load an adapter and forget it again.
+
+        Raises: InstallError: it cannot act.
+        """
+        self.load_adapter(PROBE, adapter.tensors)
+        self.unload(PROBE)
+
+
+def open_policy(settings: Settings) -> SharedPolicy | None:
+    """The exported base network with no adapter; None where none was exported."""
+    directory = settings.graphs_dir
+    return SharedPolicy(OnnxPolicy(directory)) if (directory / BASE_FILE).is_file() else None
+
+
+def assemble(
+    settings: Settings,
+    *,
+    role: Role,
+    phones: Sequence[SeatPhone],
+    policy: SharedPolicy | None,
+    policy_for: PolicyFor,
+    templates: tuple[TemplateInfo, ...] = (),
+    suite_version: str = "",
+    on_step: Callable[[Assignment, Step], None] | None = None,
+) -> DeviceParts:
+    """Everything that a device process is made of; nothing has been started yet."""
+    clock = SystemClock()
+    address = broker_address(settings)
+    log = TrajectoryLog.open(settings.database, clock=clock, new_id=new_uuid7)
+    base_digest = "" if policy is None else policy.base_digest
+    birth = Birth(
+        device_id=settings.device_id,
+        role=role,
+        seats=len(phones),
+        templates=templates,
+        suite_version=suite_version,
+        policy_io_version=POLICY_IO_VERSION,
+        base_digest=base_digest,
+        channel=settings.channel,
+    )
+    session = DeviceSession(
+        transport=PahoTransport(address),
+        database=settings.database,
+        fleet=settings.fleet,
+        birth=birth,
+        clock=clock,
+    )
+    return DeviceParts(
+        log=log,
+        queue=AssignmentQueue(log.connection, clock=clock),
+        seats=Seats(
+            phones,
+            policy_for,
+            device_id=settings.device_id,
+            clock=clock,
+            new_id=new_uuid7,
+            on_step=on_step,
+        ),
+        shelf=ReleaseShelf(
+            _installer(settings, session, policy, clock),
+            policy,
+            channel=settings.channel,
+            clock=clock,
+            refresh_every_s=settings.refresh_every_s,
+            trial_episodes=settings.trial_episodes,
+        ),
+        wire=session,
+        birth=birth,
+    )
+
+
+def reporter(out: Output) -> Report:
+    """Prints what the supervisor reports."""
+
+    def report(event: str, **fields: object) -> None:
+        out.event(event, **fields)
+
+    return report
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[threading.Event]:
+    """An event that Ctrl-C and SIGTERM set, however often they come, while the block runs."""
+    stop = threading.Event()
+
+    def ask_to_stop(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        stop.set()
+
+    before = {
+        number: signal.signal(number, ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _installer(
+    settings: Settings, session: DeviceSession, policy: SharedPolicy | None, clock: Clock
+) -> Installer | None:
+    """What installs releases; None where the phone was not enrolled or has no base network."""
+    trust_dir = settings.phone_dir / "trust"
+    if policy is None or not (trust_dir / "root.json").is_file():
+        return None
+
+    def fetch(path: str) -> Iterator[bytes]:
+        try:
+            yield from session.fetch(path)
+        except RejectedError as error:
+            if error.reason == "missing":
+                raise FileNotFoundError(path) from error
+            raise
+
+    def report(transition: Transition) -> None:
+        # Called on the follower's thread, so through a connection of its own.
+        log = TrajectoryLog.open(settings.database, clock=clock, new_id=new_uuid7)
+        with closing(log):
+            log.record(transition.event())
+        session.wake()
+
+    return Installer(
+        settings.phone_dir,
+        TrustedClient(trust_dir, fetch),
+        base=PhoneBase(policy.base_digest, POLICY_IO_VERSION),
+        probe=policy.probe,
+        report=report,
+        clock=clock,
+    )

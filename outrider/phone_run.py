@@ -1,0 +1,157 @@
+"""`outrider phone run`: one phone of the fleet, physical, emulated or mock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from outrider.device_options import (
+    BaseDir,
+    Broker,
+    Channel,
+    Config,
+    Credentials,
+    DataDir,
+    DeviceName,
+    Fleet,
+    MaxEpisodes,
+)
+from outrider.episodes import described
+from outrider.errors import MisuseError
+from outrider.options import Json
+from outrider.output import Output
+
+if TYPE_CHECKING:
+    from device_runtime.seats import SeatPhone
+    from device_runtime.settings import Settings
+    from sync.vocabulary import Assignment, Step, TemplateInfo
+
+ADB_PORT = 5037
+
+
+def run_phone(
+    *,
+    data: DataDir,
+    device: DeviceName = "phone-1",
+    serial: Annotated[
+        str | None, typer.Option("--serial", help="A phone that the adb server lists.")
+    ] = None,
+    adb_port: Annotated[int, typer.Option("--adb-port", help="Port of the adb server.")] = ADB_PORT,
+    mock: Annotated[bool, typer.Option("--mock", help="A mock phone in this process.")] = False,
+    mock_adb: Annotated[
+        bool, typer.Option("--mock-adb", help="A mock phone behind an adb server of its own.")
+    ] = False,
+    broker: Broker = None,
+    credentials: Credentials = None,
+    fleet: Fleet = None,
+    channel: Channel = None,
+    base: BaseDir = None,
+    config: Config = None,
+    episodes: MaxEpisodes = None,
+    json: Json = False,
+) -> None:
+    """Run one phone: take assignments, play them, log them, install releases, until Ctrl-C."""
+    from apps_mock.actors import Actors
+    from apps_mock.tasks import SUITE_VERSION
+    from device_runtime.settings import read_settings
+    from device_runtime.supervisor import Supervisor
+    from outrider.device_wiring import assemble, open_policy, reporter, stop_on_signals
+    from sync.clock import SystemClock
+    from sync.messages import Role
+
+    if (serial is not None) + mock + mock_adb != 1:
+        raise MisuseError("name one phone: --serial SERIAL, --mock or --mock-adb")
+    out = Output(json_lines=json)
+    settings = read_settings(
+        config,
+        environment=os.environ,
+        given={
+            "device_id": device,
+            "data_dir": data,
+            "broker_url": broker,
+            "credentials_file": credentials,
+            "fleet": fleet,
+            "channel": channel,
+            "base_dir": base,
+            "seats": 1,
+        },
+    )
+    release = open_policy(settings)
+
+    def show(assignment: Assignment, step: Step) -> None:
+        out.event(
+            "step",
+            template=assignment.template,
+            index=step.index,
+            action=described(step),
+            valid=step.valid,
+            policy=step.policy_version,
+        )
+
+    with _opened(settings, serial=serial, adb_port=adb_port, over_adb=mock_adb) as phone:
+        parts = assemble(
+            settings,
+            role=Role.PHONE,
+            phones=[phone],
+            policy=release,
+            policy_for=Actors(release).policy_for,
+            templates=_templates() if serial is None else (),
+            suite_version=SUITE_VERSION if serial is None else "",
+            on_step=show,
+        )
+        supervisor = Supervisor(parts, settings, clock=SystemClock(), report=reporter(out))
+        with stop_on_signals() as stop:
+            info = phone.phone.info()
+            out.event(
+                "started",
+                role="phone",
+                pid=os.getpid(),
+                device_id=device,
+                serial=info.serial,
+                model=info.model,
+            )
+            counts = supervisor.run(stop, max_episodes=episodes)
+    out.summary(device_id=device, **asdict(counts))
+
+
+def _templates() -> tuple[TemplateInfo, ...]:
+    from apps_mock.tasks import templates
+
+    return tuple(template.info() for template in templates())
+
+
+@contextmanager
+def _opened(
+    settings: Settings, *, serial: str | None, adb_port: int, over_adb: bool
+) -> Iterator[SeatPhone]:
+    """The phone that was named, reachable, with its judge; let go of at the end."""
+    from apps_mock.adb_clone import AdbClone
+    from apps_mock.farm import mock_phone
+    from device_runtime.adb import AdbClient
+    from device_runtime.adb_phone import AdbPhone
+    from device_runtime.seats import SeatPhone
+
+    if over_adb:
+        clone = AdbClone(settings.phone_dir / "adb")
+        clone.start()
+        try:
+            yield SeatPhone(clone, clone)
+        finally:
+            clone.close()
+    elif serial is None:
+        yield mock_phone()
+    else:
+        client = AdbClient(adb_port)
+        devices = client.devices()
+        if devices.get(serial) != "device":
+            state = devices.get(serial, "unknown")
+            raise MisuseError(
+                f"phone {serial!r} is {state} to the adb server at port {adb_port}; "
+                f"it lists {', '.join(devices) or 'none'}"
+            )
+        yield SeatPhone(AdbPhone(client, serial))
