@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -57,10 +58,16 @@ class EpisodeFilter:
 
 @dataclass(frozen=True, slots=True)
 class StoredEpisode:
-    """An episode as the cloud has it, for comparing it with the phone's log."""
+    """An episode as the cloud has it, for comparing it with the phone's log.
+
+    Attributes:
+        row: its columns.
+        digest: SHA-256 (hex) of the episode as it is stored.
+    """
 
     row: Fields
     episode: Episode
+    digest: str
     verdicts: tuple[Fields, ...]
 
 
@@ -202,6 +209,7 @@ class ReportStore:
                 yield StoredEpisode(
                     row=_without_body(row),
                     episode=decode_episode(row["body"]),
+                    digest=sha256(row["body"]).hexdigest(),
                     verdicts=tuple(dict(verdict) for verdict in found.mappings()),
                 )
 

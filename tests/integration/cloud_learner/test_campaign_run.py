@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from cloud_learner.audit import audit
 from cloud_learner.campaign import Phase
 from sync.messages import Role
 from sync.vocabulary import Split
@@ -21,15 +22,16 @@ def plays(assignment, release_id):
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory, loopback, make_scene, make_device, make_learner, run_campaign):
+def played(request, tmp_path_factory, loopback, make_scene, run_campaign):
     """A finished campaign with its devices."""
     folder = tmp_path_factory.mktemp("fleet")
     scene = make_scene(folder, loopback.transport("cloud", service=True))
     scene.port = scene.service.start()
+    make_device = request.getfixturevalue("make_device")
     farm = make_device(folder, "farm-1", Role.FARM, loopback.transport("farm-1"), plays)
     phone_link = loopback.transport("phone-1")
     phone = make_device(folder, "phone-1", Role.PHONE, phone_link, plays, seats=1, channel="stable")
-    learner = make_learner(folder)
+    learner = request.getfixturevalue("make_learner")(folder)
     run_campaign(scene, learner)
     for device in (farm, phone):
         device.stop()
@@ -81,3 +83,19 @@ def test_later_releases_reach_stable_devices(played):
 
     assert phone.release_id == scene.service._director.state.promoted
     assert summary["releases"]["reached"]["phone-1"] >= 2
+
+
+def test_audit_of_store_and_logs_is_clean(played):
+    scene, _farm, _phone, _learner = played
+    installed = scene.service._reports.installed_digests()
+
+    found = audit(scene.service._reports, scene.data_dir / "phones", installed=installed)
+
+    assert found.differences == ()
+    assert found.is_clean
+    assert found.counts["lost"] == 0
+    summary = scene.service.summary()
+    for batch, shown in (("before-new", "before"), ("after-new", "after"), ("lexical", "lexical")):
+        assert found.figures[batch]["store"] == summary["test"][shown]
+        assert found.figures[batch]["phones"] == summary["test"][shown]
+    assert found.counts["env_steps"] == summary["env_steps"]
