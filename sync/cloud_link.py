@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Final
 
 from sync import topics
 from sync.clock import Clock
@@ -39,8 +40,11 @@ from sync.messages import (
 )
 from sync.ports import FileSource, Incoming, Sink, Transport, TransportEvent
 
-CHUNK_BYTES = 64 * 1024
-IDLE_S = 1.0
+CHUNK_BYTES: Final = 64 * 1024
+IDLE_S: Final = 1.0
+REPEAT_ANNOUNCEMENTS_AFTER_S: Final = 1.0
+"""How long after a device's arrival the channels are announced again: a release that is published
+while a subscription is being made can miss both the subscription and the retained messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +156,13 @@ class CloudLink:
         self._seq = 0
         self._births: dict[str, Birth] = {}
         self._announced: dict[str, ReleaseAnnouncement] = {}
+        self._announce_at_s: float | None = None
 
     def pump(self) -> float:
         """Do what is due; seconds until there is something to do, if nothing happens before."""
         wait_s = self.connection.pump()
+        if self._announce_at_s is not None and self._clock.monotonic_s() >= self._announce_at_s:
+            self._announce_all()
         return IDLE_S if wait_s is None else min(wait_s, IDLE_S)
 
     def take(self, events: Sequence[TransportEvent]) -> None:
@@ -210,9 +217,13 @@ class CloudLink:
         if self.connection.online:
             self._births.clear()
             self.connection.subscribe(topics.cloud_filters(self._fleet, self._shards))
-            for announcement in self._announced.values():
-                self._publish(announcement.channel, announcement)
+            self._announce_all()
         self._outlets.connected(self.connection.online)
+
+    def _announce_all(self) -> None:
+        self._announce_at_s = None
+        for announcement in self._announced.values():
+            self._publish(announcement.channel, announcement)
 
     def _open(self, incoming: Incoming) -> _Opened | None:
         envelope: Envelope | None = None
@@ -251,6 +262,8 @@ class CloudLink:
     def _born(self, envelope: Envelope, birth: Birth) -> bool:
         self._births[envelope.device] = birth
         self._answer(envelope.device, envelope.install_id)
+        if self._announce_at_s is None:
+            self._announce_at_s = self._clock.monotonic_s() + REPEAT_ANNOUNCEMENTS_AFTER_S
         return True
 
     def _gone(self, device_id: str, offline: Offline) -> bool:

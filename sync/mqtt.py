@@ -58,6 +58,7 @@ class PahoTransport:
     def __init__(self, address: MqttAddress) -> None:
         self._address = address
         self._client: paho.Client | None = None
+        self._last_sent: paho.MQTTMessageInfo | None = None
 
     def connect(self, sink: Sink, will: Will | None = None) -> None:
         """See Transport."""
@@ -83,7 +84,10 @@ class PahoTransport:
         """See Transport."""
         if len(payload) > MAX_WIRE_BYTES:
             raise ValueError(f"a payload has at most {MAX_WIRE_BYTES} bytes, got {len(payload)}")
-        _check(self._connection().publish(topic, payload, qos=qos, retain=retain).rc)
+        sent = self._connection().publish(topic, payload, qos=qos, retain=retain)
+        _check(sent.rc)
+        if qos:
+            self._last_sent = sent
 
     def acknowledge(self, incoming: Incoming) -> None:
         """See Transport."""
@@ -94,9 +98,14 @@ class PahoTransport:
     def close(self) -> None:
         """See Transport."""
         client, self._client = self._client, None
+        last_sent, self._last_sent = self._last_sent, None
         if client is None:
             return
         client.on_message = None
+        if last_sent is not None and client.is_connected():
+            # A socket that is closed over unread answers takes what it sent with it.
+            with suppress(RuntimeError, ValueError):
+                last_sent.wait_for_publish(FLUSH_TIMEOUT_S)
         ended = threading.Event()
         client.on_disconnect = lambda *_: ended.set()
         if client.disconnect() is MQTTErrorCode.MQTT_ERR_SUCCESS:

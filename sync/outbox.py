@@ -56,12 +56,16 @@ class _Outstanding:
     resend_at_s: float
 
 
-def enqueue(conn: sqlite3.Connection, message: DurableMessage, *, created_at_ms: int) -> int:
+def enqueue(
+    conn: sqlite3.Connection, message: DurableMessage | EncodedBody, *, created_at_ms: int
+) -> int:
     """Queue a message inside the caller's transaction and return its sequence number.
+
+    A caller that cares how long it holds the database encodes the body before (`encode_body`).
 
     Raises: RejectedError: too large to be ever sent (reason "too_large"); nothing was queued.
     """
-    body = encode_body(message)
+    body = message if isinstance(message, EncodedBody) else encode_body(message)
     cursor = conn.execute(
         "INSERT INTO outbox (kind, priority, enc, body, created_at_ms) VALUES (?, ?, ?, ?, ?)",
         (body.kind, _PRIORITY[body.kind], body.enc, body.data, created_at_ms),

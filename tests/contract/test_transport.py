@@ -1,0 +1,314 @@
+"""What every Transport promises: the in-process fake, and paho on a real broker."""
+
+from __future__ import annotations
+
+import queue
+import socket
+import time
+from dataclasses import dataclass, field
+
+import pytest
+
+from sync import topics
+from sync.broker import BrokerProcess
+from sync.errors import LinkLostError
+from sync.loopback import LoopbackBroker
+from sync.mqtt import PahoTransport
+from sync.ports import Connected, Disconnected, Incoming, Will
+
+FLEET = "home"
+WAIT_S = 10.0
+DEVICES = ("phone-1", "phone-2")
+
+
+class LoopbackWorld:
+    """The fake, with the same two devices and a service."""
+
+    def __init__(self) -> None:
+        self.broker = LoopbackBroker(fleet=FLEET)
+
+    def transport(self, name):
+        return self.broker.transport(name, service=name == "cloud")
+
+    def cut(self, transport):
+        self.broker.cut(transport._user)
+
+    def stop(self):
+        self.broker.kill()
+
+    def redeliver(self):
+        self.broker.redeliver()
+
+    def close(self):
+        pass
+
+
+class PahoWorld:
+    """paho against a nats-server of our own."""
+
+    def __init__(self, folder) -> None:
+        self.broker = BrokerProcess(folder / "broker", fleet=FLEET, ack_wait_s=1)
+        self.broker.add_devices(DEVICES)
+        self.broker.start()
+
+    def transport(self, name):
+        return PahoTransport(self.broker.address(name))
+
+    def cut(self, transport):
+        transport._client.socket().shutdown(socket.SHUT_RDWR)
+
+    def stop(self):
+        self.broker.stop()
+
+    def redeliver(self):
+        """The broker does so by itself, after `ack_wait_s`."""
+
+    def close(self):
+        self.broker.stop()
+
+
+@dataclass
+class Party:
+    """A transport and what it reported."""
+
+    transport: object
+    events: queue.SimpleQueue = field(default_factory=queue.SimpleQueue)
+
+    def connect(self, will=None):
+        self.transport.connect(self.events.put, will)
+        return self.next()
+
+    def next(self):
+        return self.events.get(timeout=WAIT_S)
+
+    def subscribe(self, *filters):
+        self.transport.subscribe(filters)
+
+    def say(self, topic, payload, *, qos=1, retain=False):
+        self.transport.publish(topic, payload, qos=qos, retain=retain)
+
+
+@pytest.fixture(
+    params=["loopback", pytest.param("paho", marks=pytest.mark.integration)], scope="module"
+)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def world(kind, tmp_path):
+    world = LoopbackWorld() if kind == "loopback" else PahoWorld(tmp_path)
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def party(world):
+    parties = []
+
+    def make(name):
+        one = Party(world.transport(name))
+        parties.append(one)
+        return one
+
+    yield make
+    for one in parties:
+        one.transport.close()
+
+
+def topic(row, owner="phone-1"):
+    return topics.build(FLEET, row, owner)
+
+
+@pytest.fixture
+def cloud(party):
+    """The service, connected and subscribed to everything that devices say."""
+    cloud = party("cloud")
+    assert cloud.connect() == Connected()
+    subscribe_and_wait(cloud, cloud, topic(topics.HEALTH, "marker"), *topics.cloud_filters(FLEET))
+    return cloud
+
+
+def subscribe_and_wait(one, speaker, marker, *filters):
+    """Subscribe, and let `speaker` publish a marker until it arrives: the subscription stands."""
+    one.subscribe(*filters)
+    sent = 0
+    deadline_s = time.monotonic() + WAIT_S
+    while time.monotonic() < deadline_s:
+        speaker.say(marker, str(sent).encode(), qos=0)
+        sent += 1
+        try:
+            event = one.events.get(timeout=0.05)
+        except queue.Empty:
+            continue
+        while event.payload != str(sent - 1).encode():
+            event = one.next()
+        return
+    pytest.fail("the subscription never stood")
+
+
+@pytest.fixture
+def phone(party):
+    phone = party("phone-1")
+    assert phone.connect() == Connected()
+    return phone
+
+
+def heard(one, count):
+    """The next `count` messages as (topic, payload), acknowledged."""
+    got = []
+    while len(got) < count:
+        event = one.next()
+        assert isinstance(event, Incoming)
+        one.transport.acknowledge(event)
+        got.append((event.topic, event.payload))
+    return got
+
+
+def test_messages_of_one_sender_arrive_in_order(cloud, phone):
+    sent = [(topic(topics.EPISODE), str(number).encode()) for number in range(50)]
+    for name, payload in sent:
+        phone.say(name, payload)
+    assert heard(cloud, 50) == sent
+
+
+def test_a_large_message_arrives_whole(cloud, phone):
+    payload = bytes(range(256)) * 12_000
+    phone.say(topic(topics.EPISODE), payload)
+    assert heard(cloud, 1) == [(topic(topics.EPISODE), payload)]
+
+
+def test_a_retained_message_waits_for_a_later_subscriber(phone, cloud):
+    phone.say(topic(topics.PRESENCE), b"here", retain=True)
+    heard(cloud, 1)
+    cloud.transport.close()
+    assert cloud.connect() == Connected()
+    cloud.subscribe(*topics.cloud_filters(FLEET))
+    event = cloud.next()
+    assert (event.topic, event.payload, event.retained) == (
+        topic(topics.PRESENCE),
+        b"here",
+        True,
+    )
+
+
+def test_a_connection_that_breaks_leaves_its_will(world, cloud, party):
+    phone = party("phone-1")
+    phone.connect(Will(topic(topics.PRESENCE), b"gone"))
+    world.cut(phone.transport)
+    assert isinstance(phone.next(), Disconnected)
+    assert heard(cloud, 1) == [(topic(topics.PRESENCE), b"gone")]
+
+
+def test_a_connection_that_is_closed_leaves_no_will(cloud, party):
+    phone = party("phone-1")
+    phone.connect(Will(topic(topics.PRESENCE), b"gone"))
+    phone.transport.close()
+    phone.connect()
+    phone.say(topic(topics.EVENT), b"back")
+    assert heard(cloud, 1) == [(topic(topics.EVENT), b"back")]
+
+
+def test_what_was_published_before_closing_still_arrives(cloud, phone):
+    for number in range(20):
+        phone.say(topic(topics.EVENT), str(number).encode())
+    phone.transport.close()
+    assert len(heard(cloud, 20)) == 20
+
+
+def test_what_was_not_acknowledged_comes_again_and_says_so(world, cloud, phone):
+    phone.say(topic(topics.EVENT), b"once")
+    first = cloud.next()
+    world.redeliver()
+    again = cloud.next()
+    assert (again.payload, first.redelivered, again.redelivered) == (b"once", False, True)
+    cloud.transport.acknowledge(again)
+
+
+def test_a_lower_quality_message_needs_no_acknowledgement(cloud, phone):
+    phone.say(topic(topics.HEALTH), b"fine", qos=0)
+    event = cloud.next()
+    assert event.receipt is None
+    cloud.transport.acknowledge(event)
+
+
+def test_a_device_hears_its_own_messages_and_the_releases(cloud, phone, party):
+    other = party("phone-2")
+    assert other.connect() == Connected()
+    for one, name in ((phone, "phone-1"), (other, "phone-2")):
+        filters = topics.device_filters(FLEET, name)
+        subscribe_and_wait(one, cloud, topic(topics.CHUNK, name), *filters)
+    cloud.say(topic(topics.RELEASE, "stable"), b"release", retain=True)
+    heard(phone, 1)
+    heard(other, 1)
+    cloud.say(topic(topics.ASSIGNMENT, "phone-1"), b"for one")
+    cloud.say(topic(topics.ASSIGNMENT, "phone-2"), b"for two")
+    assert heard(phone, 1) == [(topic(topics.ASSIGNMENT, "phone-1"), b"for one")]
+    assert heard(other, 1) == [(topic(topics.ASSIGNMENT, "phone-2"), b"for two")]
+
+
+def test_what_a_device_publishes_as_another_reaches_nobody(cloud, phone):
+    phone.say(topic(topics.EPISODE, "phone-2"), b"forged")
+    phone.say(topic(topics.ACK, "phone-2"), b"forged", qos=0)
+    phone.say(topic(topics.RELEASE, "stable"), b"forged", retain=True)
+    phone.say(topic(topics.EPISODE, "phone-1"), b"own")
+    assert heard(cloud, 1) == [(topic(topics.EPISODE, "phone-1"), b"own")]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "#",
+        "or/1/home/c/phone-2/+",
+        "or/1/home/c/+/+",
+        "or/1/home/u/+/+/+",
+        "+/+/+/+/+/+",
+        "or/1/home/#",
+    ],
+)
+def test_a_subscription_to_what_is_anothers_ends_the_connection(phone, wanted):
+    phone.subscribe(wanted)
+    assert isinstance(phone.next(), Disconnected)
+
+
+def test_a_second_connection_of_the_same_device_ends_the_first(phone, party):
+    second = party("phone-1")
+    assert second.connect() == Connected()
+    assert isinstance(phone.next(), Disconnected)
+
+
+def test_a_broker_that_goes_away_is_noticed_and_publishing_then_fails(world, phone):
+    world.stop()
+    assert isinstance(phone.next(), Disconnected)
+    with pytest.raises(LinkLostError):
+        phone.say(topic(topics.EVENT), b"lost")
+    with pytest.raises(LinkLostError):
+        phone.connect()
+
+
+def test_a_transport_that_was_never_connected_says_so(party):
+    phone = party("phone-1")
+    with pytest.raises(LinkLostError):
+        phone.say(topic(topics.EVENT), b"lost")
+    with pytest.raises(LinkLostError):
+        phone.subscribe("or/1/home/c/phone-1/+")
+
+
+def test_closing_twice_and_before_connecting_does_nothing(phone, party):
+    phone.transport.close()
+    phone.transport.close()
+    party("phone-2").transport.close()
+    with pytest.raises(LinkLostError):
+        phone.say(topic(topics.EVENT), b"lost")
+
+
+def test_a_receipt_of_an_earlier_connection_is_ignored(cloud, phone):
+    phone.say(topic(topics.EVENT), b"one")
+    old = cloud.next()
+    cloud.transport.close()
+    assert cloud.connect() == Connected()
+    cloud.transport.acknowledge(old)
+    marker = topic(topics.HEALTH, "marker")
+    subscribe_and_wait(cloud, cloud, marker, *topics.cloud_filters(FLEET))
+    phone.say(topic(topics.EVENT), b"two")
+    assert heard(cloud, 1) == [(topic(topics.EVENT), b"two")]

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import pytest
+
+from sync import topics
+from sync.codec import Envelope, encode_body, encode_envelope
+from sync.errors import TransientError
+from sync.messages import Cancel, FileRequest, Offline, ReleaseAnnouncement
+from sync.outbox import depth
+from sync.vocabulary import DeviceId
+from tests.wire import FLEET, World, event
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+def inject(world, message, *, owner="phone-1", device="phone-1", stream="outbox", **changes):
+    """Put a message on the broker as if `owner` had published it."""
+    body = encode_body(message)
+    fields = {
+        "v": 1,
+        "kind": body.kind,
+        "device": device,
+        "install_id": "install-x",
+        "boot_id": "boot-x",
+        "stream": stream,
+        "seq": 5,
+        "sent_at_ms": 1,
+        "enc": body.enc,
+        "body": body.data,
+    } | changes
+    topic = topics.build(FLEET, topics.kind_of(body.kind), owner)
+    world.broker.route(topic, encode_envelope(Envelope(**fields)), qos=1, retain=False)
+
+
+def test_messages_that_wait_together_are_committed_in_one_batch(world):
+    batches = []
+    cloud, device = world.cloud(lambda batch: batches.append(len(batch)) or {}), world.device()
+    world.settle(cloud, device)
+    device.enqueue(*map(event, range(10)))
+    device.turn()
+    cloud.turn()
+    assert batches[-1] == 10
+    device.turn()
+    assert depth(device.conn) == 0
+
+
+def test_what_was_not_committed_is_neither_acknowledged_nor_lost(world):
+    troubled = [True]
+
+    def commit(batch):
+        if troubled and any(one.stream == "outbox" for one in batch):
+            troubled.clear()
+            raise TransientError("the database is busy")
+        return {}
+
+    cloud, device = world.cloud(commit), world.device()
+    world.settle(cloud, device)
+    device.enqueue(event(1))
+    world.settle(device, cloud)
+    assert cloud.link.counters.postponed == 1
+    assert depth(device.conn) == 1
+    world.clock.advance(5.0)
+    world.settle(device, cloud, device)
+    assert depth(device.conn) == 0
+    assert len(cloud.rows) == 1
+
+
+def test_the_broker_hears_of_a_message_after_the_commit(world):
+    unacknowledged = []
+    cloud = world.cloud(
+        lambda _: unacknowledged.append(len(world.broker._clients["cloud"].unacknowledged)) or {}
+    )
+    cloud.turn()
+    cloud.turn()
+    inject(world, event(1))
+    cloud.turn()
+    assert unacknowledged == [1]
+    assert not world.broker._clients["cloud"].unacknowledged
+
+
+def test_a_batch_answers_each_device_once_with_what_is_its_own(world):
+    cloud = world.cloud(lambda batch: {i: "bad" for i, one in enumerate(batch) if one.seq == 2})
+    devices = [world.device("phone-1"), world.device("phone-2")]
+    world.settle(cloud, *devices)
+    for device in devices:
+        device.enqueue(event(1), event(2))
+    world.settle(*devices, cloud)
+    assert [(d.link.counters.acknowledged, d.link.counters.rejected) for d in devices] == [
+        (1, 1),
+        (1, 1),
+    ]
+
+
+def test_an_envelope_that_names_another_device_is_a_dead_letter(world):
+    cloud = world.cloud()
+    cloud.turn()
+    cloud.turn()
+    inject(world, event(1), owner="phone-1", device="phone-2")
+    cloud.turn()
+    assert [letter.reason for letter in cloud.dead] == ["wrong_device"]
+    assert cloud.link.counters.wrong_device == 1
+    assert cloud.received == []
+    assert not world.broker._clients["cloud"].unacknowledged
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"body": b"\xc1"}, "malformed"),
+        ({"enc": "msgpack+zstd"}, "unknown_version"),
+        ({"kind": "health"}, "wrong_topic"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_answered_with_its_reason(world, changes, reason):
+    cloud, device = world.cloud(), world.device()
+    world.settle(cloud, device)
+    device.enqueue(event(1))
+    inject(world, event(1), install_id="install-phone-1", seq=1, **changes)
+    world.settle(cloud, turns=1)
+    device.link.take(list(device.events))
+    assert device.link.counters.rejected == 1
+    assert [letter.reason for letter in cloud.dead] == [reason]
+
+
+def test_garbage_without_a_sender_is_counted_and_given_up(world):
+    cloud = world.cloud()
+    cloud.turn()
+    cloud.turn()
+    world.broker.route(
+        topics.build(FLEET, topics.EVENT, "phone-1"), b"garbage", qos=1, retain=False
+    )
+    cloud.turn()
+    assert cloud.link.counters.malformed == 1
+    assert cloud.dead[0].payload == b"garbage"
+    assert not world.broker._clients["cloud"].unacknowledged
+
+
+def test_a_row_that_comes_again_is_seen_as_redelivered(world):
+    cloud = world.cloud()
+    cloud.turn()
+    cloud.turn()
+    inject(world, event(1))
+    inject(world, event(1), attempt=2)
+    cloud.turn()
+    assert [one.redelivered for one in cloud.received] == [False, True]
+    assert cloud.link.counters.redelivered == 1
+    assert len(cloud.rows) == 1
+
+
+def test_a_will_that_arrives_after_the_next_birth_says_nothing(world):
+    cloud, device = world.cloud(), world.device()
+    world.settle(cloud, device)
+    late = Offline(device_id=DeviceId("phone-1"), boot_id="boot-2", epoch=0)
+    inject(world, late, stream="live")
+    cloud.turn()
+    assert cloud.link.devices == ("phone-1",)
+    assert cloud.link.counters.stale_offline == 1
+    assert not any(isinstance(one.message, Offline) for one in cloud.received)
+
+
+def test_file_requests_are_answered_chunk_by_chunk(world):
+    world.files.files["a.bin"] = bytes(100_000)
+    cloud, device = world.cloud(), world.device()
+    world.settle(cloud, device)
+    device.link.send(FileRequest(request_id="q", path="a.bin", offset=65_536, length=1 << 20))
+    device.link.send(FileRequest(request_id="r", path="b.bin", offset=0, length=10))
+    world.settle(cloud, device)
+    first, second = device.chunks
+    assert (first.request_id, len(first.data), first.total) == ("q", 100_000 - 65_536, 100_000)
+    assert (second.request_id, second.missing) == ("r", True)
+    assert not any(isinstance(one.message, FileRequest) for one in cloud.received)
+
+
+def test_a_release_is_announced_again_to_a_broker_that_lost_everything(world):
+    cloud, device = world.cloud(), world.device()
+    world.settle(cloud, device)
+    said = ReleaseAnnouncement(channel="stable", release_id="r1", version=1)
+    cloud.link.announce(said)
+    world.broker.kill()
+    world.broker.restart()
+    world.settle(cloud, device)
+    newcomer = world.device("phone-2")
+    world.clock.advance(1.0)
+    world.settle(cloud, newcomer)
+    assert newcomer.inbox == [said]
+
+
+def test_releases_are_announced_again_shortly_after_devices_arrive(world):
+    cloud = world.cloud()
+    cloud.turn()
+    cloud.turn()
+    said = [
+        ReleaseAnnouncement(channel=channel, release_id="r1", version=1)
+        for channel in ("stable", "canary")
+    ]
+    for one in said:
+        cloud.link.announce(one)
+    devices = [world.device("phone-1"), world.device("phone-2")]
+    world.settle(*devices, cloud)
+    for device in devices:
+        device.events.clear()
+    world.clock.advance(1.0)
+    world.settle(cloud)
+    heard = [event.topic for event in devices[0].events]
+    assert heard == ["or/1/home/g/stable/release", "or/1/home/g/canary/release"]
+
+
+def test_messages_for_a_device_wait_for_nobody(world):
+    cloud = world.cloud()
+    assert not cloud.link.send("phone-1", Cancel(assignment_ids=()))

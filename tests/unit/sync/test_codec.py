@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+from random import Random
+
+import msgspec
+import pytest
+
+from sync import codec
+from sync.errors import RejectedError
+from sync.messages import Birth, Cancel, Event, FileChunk
+from sync.vocabulary import AssignmentId, DeviceId
+from tests.wire import episode, event, upload
+
+ENVELOPE = codec.Envelope(
+    v=1,
+    kind="event",
+    device="phone-1",
+    install_id="install",
+    boot_id="boot",
+    stream="outbox",
+    seq=7,
+    sent_at_ms=1,
+    enc=codec.PLAIN,
+    body=b"",
+)
+
+
+def reason_of(caught) -> str:
+    return caught.value.reason
+
+
+def test_a_long_body_is_deflated_and_comes_back_equal():
+    message = upload(3, steps=12)
+    body = codec.encode_body(message)
+    assert body.enc == codec.DEFLATED
+    assert codec.decode_body(body) == message
+
+
+def test_a_short_body_stays_plain():
+    assert codec.encode_body(event(1)).enc == codec.PLAIN
+
+
+def test_an_envelope_comes_back_equal_and_carries_its_message():
+    body = codec.encode_body(event(1))
+    sent = msgspec.structs.replace(ENVELOPE, enc=body.enc, body=body.data)
+    got = codec.decode_envelope(codec.encode_envelope(sent))
+    assert got == sent
+    assert codec.decode_message(got) == event(1)
+
+
+def test_an_episode_and_a_verdict_come_back_from_their_log_rows():
+    played = upload(5)
+    assert codec.decode_episode(codec.encode_episode(played.episode)) == played.episode
+    assert codec.decode_verdict(codec.encode_verdict(played.verdicts[0])) == played.verdicts[0]
+
+
+def test_a_field_that_a_newer_writer_added_is_ignored():
+    raw = msgspec.msgpack.encode({"kind": "x", "at_ms": 1, "colour": "red", "schema_version": 1})
+    body = codec.EncodedBody("event", codec.PLAIN, raw)
+    assert codec.decode_body(body) == Event(kind="x", at_ms=1)
+
+
+def test_a_field_that_an_older_writer_did_not_know_gets_its_default():
+    raw = msgspec.msgpack.encode({"device_id": "phone-1"})
+    body = codec.EncodedBody("birth", codec.PLAIN, raw)
+    assert codec.decode_body(body) == Birth(device_id=DeviceId("phone-1"))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [{"kind": "x", "schema_version": 2}, {"kind": 17, "schema_version": 2}],
+    ids=["readable", "another shape"],
+)
+def test_a_newer_message_is_rejected_as_such(raw):
+    body = codec.EncodedBody("event", codec.PLAIN, msgspec.msgpack.encode(raw))
+    with pytest.raises(RejectedError) as caught:
+        codec.decode_body(body)
+    assert reason_of(caught) == "unknown_version"
+
+
+@pytest.mark.parametrize(
+    "raw", [{"v": 2, "wholly": "other"}, {**msgspec.to_builtins(ENVELOPE), "v": 2}]
+)
+def test_a_newer_envelope_is_rejected_as_such(raw):
+    raw.pop("body", None)
+    with pytest.raises(RejectedError) as caught:
+        codec.decode_envelope(msgspec.msgpack.encode(raw))
+    assert reason_of(caught) == "unknown_version"
+
+
+def test_a_kind_that_nobody_knows_is_rejected_as_such():
+    with pytest.raises(RejectedError) as caught:
+        codec.decode_body(codec.EncodedBody("poem", codec.PLAIN, b"\x80"))
+    assert reason_of(caught) == "unknown_kind"
+
+
+def test_an_encoding_that_nobody_knows_is_rejected_as_a_version():
+    with pytest.raises(RejectedError) as caught:
+        codec.decode_body(codec.EncodedBody("event", "msgpack+zstd", b"\x80"))
+    assert reason_of(caught) == "unknown_version"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"garbage",
+        zlib.compress(b"\xc1"),
+        zlib.compress(b"\x80")[:-1],
+        zlib.compress(b"\x80") + b"tail",
+    ],
+)
+def test_garbage_in_a_deflated_body_is_malformed(data):
+    with pytest.raises(RejectedError) as caught:
+        codec.decode_body(codec.EncodedBody("event", codec.DEFLATED, data))
+    assert reason_of(caught) == "malformed"
+
+
+def test_a_body_that_would_inflate_without_end_is_stopped():
+    bomb = zlib.compress(bytes(codec.MAX_BODY_BYTES + 1))
+    with pytest.raises(RejectedError) as caught:
+        codec.decode_body(codec.EncodedBody("event", codec.DEFLATED, bomb))
+    assert reason_of(caught) == "too_large"
+
+
+def test_a_payload_over_the_limit_is_not_even_looked_at():
+    with pytest.raises(RejectedError) as caught:
+        codec.decode_envelope(bytes(codec.MAX_WIRE_BYTES + 1))
+    assert reason_of(caught) == "too_large"
+
+
+def test_a_message_that_no_broker_would_take_is_refused_before_it_is_queued():
+    noise = Random(1).randbytes(codec.MAX_WIRE_BYTES)
+    with pytest.raises(RejectedError) as caught:
+        codec.encode_body(FileChunk(request_id="r", path="p", data=noise))
+    assert reason_of(caught) == "too_large"
+
+
+def test_an_action_that_cannot_be_is_malformed():
+    played = upload(1)
+    raw = msgspec.msgpack.decode(msgspec.msgpack.encode(played))
+    raw["episode"]["steps"][0]["action"]["x"] = 7.0
+    body = codec.EncodedBody("episode_upload", codec.PLAIN, msgspec.msgpack.encode(raw))
+    with pytest.raises(RejectedError) as caught:
+        codec.decode_body(body)
+    assert reason_of(caught) == "malformed"
+
+
+def test_identifiers_keep_their_order():
+    ids = tuple(AssignmentId(str(number)) for number in range(20))
+    cancel = Cancel(assignment_ids=ids)
+    assert codec.decode_body(codec.encode_body(cancel)) == cancel
+
+
+def test_an_episode_of_another_shape_is_malformed():
+    data = zlib.compress(msgspec.msgpack.encode({"id": 1}))
+    with pytest.raises(RejectedError) as caught:
+        codec.decode_episode(data)
+    assert reason_of(caught) == "malformed"
+
+
+def test_equal_messages_have_equal_bytes():
+    again = replace(upload(2), schema_version=1)
+    assert codec.encode_body(again) == codec.encode_body(upload(2))
+    assert codec.encode_episode(episode(2)) == codec.encode_episode(episode(2))

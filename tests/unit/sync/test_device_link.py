@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from sync import inbox, topics
+from sync.codec import Envelope, encode_body, encode_envelope
+from sync.database import transaction
+from sync.messages import (
+    Acknowledgement,
+    AssignmentBatch,
+    AssignmentsAccepted,
+    Birth,
+    Cancel,
+    Health,
+    Offline,
+    ReleaseAnnouncement,
+)
+from sync.outbox import depth, parked
+from sync.vocabulary import Assignment, AssignmentId, DeviceId
+from tests.wire import FLEET, World, event
+
+
+def assignments(*names):
+    return tuple(Assignment(AssignmentId(name), template="wifi_on") for name in names)
+
+
+def payload(message, *, device="phone-1", kind=None, v=1):
+    body = encode_body(message)
+    return encode_envelope(
+        Envelope(
+            v=v,
+            kind=kind or body.kind,
+            device=device,
+            install_id="x",
+            boot_id="x",
+            stream="live",
+            seq=1,
+            sent_at_ms=1,
+            enc=body.enc,
+            body=body.data,
+        )
+    )
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+@pytest.fixture
+def met(world):
+    """A cloud and a device that know each other."""
+    cloud, device = world.cloud(), world.device()
+    world.settle(cloud, device)
+    return world, cloud, device
+
+
+def test_a_device_announces_itself_with_each_connection_and_a_higher_epoch(met):
+    world, cloud, device = met
+    world.broker.cut("phone-1")
+    world.settle(device, cloud)
+    world.clock.advance(1.0)
+    world.settle(device, cloud)
+    births = [one.message for one in cloud.received if isinstance(one.message, Birth)]
+    assert [birth.epoch for birth in births] == [1, 2]
+    assert len({birth.boot_id for birth in births}) == 1
+    assert device.connected == [True, False, True]
+
+
+def test_a_lost_connection_is_told_by_the_will(met):
+    world, cloud, _device = met
+    world.broker.cut("phone-1")
+    world.settle(cloud)
+    (offline,) = [one.message for one in cloud.received if isinstance(one.message, Offline)]
+    assert (offline.epoch, offline.clean) == (1, False)
+    assert cloud.link.devices == ()
+
+
+def test_a_clean_end_is_told_as_such(met):
+    world, cloud, device = met
+    device.link.close()
+    world.settle(cloud)
+    (offline,) = [one.message for one in cloud.received if isinstance(one.message, Offline)]
+    assert offline.clean
+
+
+def test_a_committed_row_is_deleted_only_after_the_cloud_said_so(met):
+    world, cloud, device = met
+    device.enqueue(event(1))
+    device.turn()
+    assert depth(device.conn) == 1
+    world.settle(cloud, device)
+    assert depth(device.conn) == 0
+    assert [one.message for one in cloud.rows.values()] == [event(1)]
+
+
+def test_a_row_that_the_cloud_cannot_read_is_parked(world):
+    cloud = world.cloud(lambda batch: dict.fromkeys(range(len(batch)), "unknown_task"))
+    device = world.device()
+    device.enqueue(event(1))
+    world.settle(cloud, device)
+    assert parked(device.conn) == ((1, "unknown_task"),)
+    assert device.link.counters.rejected == 1
+
+
+def test_an_acknowledgement_for_another_install_deletes_nothing(met):
+    world, _cloud, device = met
+    world.broker.faults = type(world.broker.faults)(drop=1.0)
+    device.enqueue(event(1))
+    device.turn()
+    world.broker.faults = type(world.broker.faults)()
+    topic = topics.build(FLEET, topics.ACK, "phone-1")
+    wiped = payload(Acknowledgement(install_id="before the wipe", sequences=(1,)))
+    world.broker.route(topic, wiped, qos=0, retain=False)
+    device.turn()
+    assert depth(device.conn) == 1
+
+
+def test_the_clouds_credit_bounds_what_is_outstanding(met):
+    world, cloud, device = met
+    cloud.link.set_credit(2)
+    world.settle(device)
+    device.enqueue(*map(event, range(5)))
+    device.turn()
+    assert device.link.outbox.outstanding == 2
+    world.settle(cloud, device)
+    assert depth(device.conn) == 0
+
+
+def test_without_credit_nothing_is_sent_until_there_is_some(met):
+    world, cloud, device = met
+    cloud.link.set_credit(0)
+    world.settle(device)
+    device.enqueue(event(1))
+    world.settle(device, cloud)
+    assert device.link.counters.sent == 0
+    cloud.link.set_credit(4)
+    world.settle(device, cloud)
+    assert depth(device.conn) == 0
+
+
+def test_a_cloud_that_started_anew_gets_what_was_outstanding_at_once(met):
+    world, cloud, device = met
+    cloud.link.close()
+    device.enqueue(event(1))
+    device.turn()
+    assert device.link.outbox.outstanding == 1
+    successor = world.cloud()
+    world.settle(successor, device)
+    assert [one.attempt for one in successor.rows.values()] == [2]
+    assert depth(device.conn) == 0
+
+
+def test_an_assignment_is_handed_on_once_and_accepted_each_time(met):
+    world, cloud, device = met
+    batch = AssignmentBatch(assignments=assignments("a", "b"))
+    for _ in range(2):
+        cloud.link.send("phone-1", batch)
+        world.settle(device, cloud)
+    assert device.inbox == [batch]
+    accepted = [m.message for m in cloud.received if isinstance(m.message, AssignmentsAccepted)]
+    assert accepted == [AssignmentsAccepted(assignment_ids=("a", "b"))] * 2
+    assert device.link.counters.duplicate_assignments == 2
+
+
+def test_a_partly_new_batch_hands_on_what_is_new(met):
+    world, cloud, device = met
+    cloud.link.send("phone-1", AssignmentBatch(assignments=assignments("a")))
+    cloud.link.send("phone-1", AssignmentBatch(assignments=assignments("a", "b")))
+    world.settle(device)
+    assert device.inbox[1] == AssignmentBatch(assignments=assignments("b"))
+
+
+def test_a_message_is_acknowledged_to_the_broker_only_after_it_is_stored(met):
+    world, cloud, device = met
+    cloud.link.send("phone-1", AssignmentBatch(assignments=assignments("a")))
+    device.conn.execute("DROP TABLE inbox")
+    with pytest.raises(sqlite3.OperationalError):
+        device.turn()
+    assert len(world.broker._clients["phone-1"].unacknowledged) >= 1
+
+
+def test_after_a_crash_what_was_accepted_and_not_finished_comes_first(met):
+    world, cloud, device = met
+    cloud.link.send("phone-1", AssignmentBatch(assignments=assignments("a", "b")))
+    world.settle(device)
+    with transaction(device.conn):
+        inbox.finish(device.conn, AssignmentId("a"))
+    reborn = world.device()
+    reborn.link.resume()
+    assert reborn.inbox == [AssignmentBatch(assignments=assignments("b"))]
+
+
+def test_a_cancellation_reaches_inbox_table_and_owner(met):
+    world, cloud, device = met
+    cloud.link.send("phone-1", AssignmentBatch(assignments=assignments("a")))
+    cancel = Cancel(assignment_ids=(AssignmentId("a"),))
+    cloud.link.send("phone-1", cancel)
+    world.settle(device)
+    assert device.inbox[-1] == cancel
+    assert inbox.pending(device.conn) == ()
+
+
+def test_only_the_own_channels_release_is_handed_on_and_only_when_it_is_news(met):
+    world, cloud, device = met
+    stable = ReleaseAnnouncement(channel="stable", release_id="r1", version=1)
+    cloud.link.announce(ReleaseAnnouncement(channel="canary", release_id="r2", version=2))
+    cloud.link.announce(stable)
+    cloud.link.announce(stable)
+    world.settle(device)
+    assert device.inbox == [stable]
+
+
+def test_changing_the_channel_hands_on_that_channels_last_release(met):
+    world, cloud, device = met
+    canary = ReleaseAnnouncement(channel="canary", release_id="r2", version=2)
+    cloud.link.announce(canary)
+    world.settle(device)
+    device.link.announce(Birth(device_id=DeviceId("phone-1"), channel="canary"))
+    world.settle(device, cloud)
+    assert device.inbox == [canary]
+    assert cloud.received[-1].message.channel == "canary"
+
+
+@pytest.mark.parametrize(
+    ("topic_kind", "data"),
+    [
+        (topics.ACK, b"garbage"),
+        (topics.ACK, payload(Cancel(assignment_ids=()), device="phone-1")),
+        (topics.ACK, payload(Acknowledgement(install_id="x"), device="phone-2")),
+        (topics.ACK, payload(Acknowledgement(install_id="x"), v=9)),
+    ],
+    ids=["garbage", "wrong topic", "for another", "newer"],
+)
+def test_what_cannot_be_read_is_counted_and_dropped(met, topic_kind, data):
+    world, _cloud, device = met
+    before = device.link.counters.malformed
+    world.broker.route(topics.build(FLEET, topic_kind, "phone-1"), data, qos=1, retain=False)
+    device.turn()
+    assert device.link.counters.malformed == before + 1
+    assert not world.broker._clients["phone-1"].unacknowledged
+
+
+def test_a_live_message_goes_out_when_connected_and_is_dropped_otherwise(met):
+    world, cloud, device = met
+    assert device.link.send(Health(at_ms=1))
+    world.broker.kill()
+    world.settle(device)
+    assert not device.link.send(Health(at_ms=2))
+    world.settle(cloud)
+    assert cloud.received[-1].message == Health(at_ms=1)
+
+
+def test_the_pump_sleeps_until_the_next_resend_at_most(met):
+    _world, _cloud, device = met
+    assert device.link.pump() == 1.0
+    device.enqueue(event(1))
+    assert 0.0 < device.link.pump() <= 1.0

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from sync.clock import ManualClock
+from sync.codec import decode_body, encode_body
+from sync.database import create_schema, open_database, transaction
+from sync.outbox import Backoff, Outbox, depth, enqueue, parked
+from tests.wire import event, upload
+
+
+@pytest.fixture
+def conn(tmp_path):
+    conn = open_database(tmp_path / "device.db")
+    create_schema(conn, install_id="install")
+    yield conn
+    conn.close()
+
+
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+def new_outbox(conn, clock, **limits):
+    return Outbox(conn, clock=clock, random=Random(1), **limits)
+
+
+def put(conn, *messages):
+    with transaction(conn):
+        return [enqueue(conn, message, created_at_ms=1) for message in messages]
+
+
+def test_a_row_of_a_transaction_that_failed_is_not_sent(conn, clock):
+    conn.execute("BEGIN")
+    enqueue(conn, event(1), created_at_ms=1)
+    conn.rollback()
+    assert new_outbox(conn, clock).claim(64) == []
+    assert depth(conn) == 0
+
+
+def test_rows_leave_in_order_and_carry_their_message(conn, clock):
+    seqs = put(conn, event(1), event(2))
+    rows = new_outbox(conn, clock).claim(64)
+    assert [(row.seq, row.attempt) for row in rows] == [(seqs[0], 1), (seqs[1], 1)]
+    assert [decode_body(row.body) for row in rows] == [event(1), event(2)]
+
+
+def test_a_body_that_was_encoded_before_is_queued_as_it_is(conn, clock):
+    put(conn, encode_body(event(4)))
+    (row,) = new_outbox(conn, clock).claim(64)
+    assert decode_body(row.body) == event(4)
+
+
+def test_an_event_overtakes_episodes(conn, clock):
+    put(conn, upload(1), event(2))
+    rows = new_outbox(conn, clock).claim(64)
+    assert [row.body.kind for row in rows] == ["event", "episode_upload"]
+
+
+def test_no_more_rows_than_the_window_are_outstanding(conn, clock):
+    put(conn, *map(event, range(5)))
+    box = new_outbox(conn, clock)
+    assert len(box.claim(3)) == 3
+    assert box.claim(3) == []
+    box.acknowledge([1])
+    assert [row.seq for row in box.claim(3)] == [4]
+
+
+def test_no_more_bytes_than_allowed_are_outstanding_but_one_row_always_is(conn, clock):
+    put(conn, event(1), event(2))
+    box = new_outbox(conn, clock, max_outstanding_bytes=1)
+    assert [row.seq for row in box.claim(64)] == [1]
+    assert box.claim(64) == []
+    box.acknowledge([1])
+    assert [row.seq for row in box.claim(64)] == [2]
+
+
+def test_an_unanswered_row_is_sent_again_after_two_seconds_and_says_so(conn, clock):
+    put(conn, event(1))
+    box = new_outbox(conn, clock)
+    box.claim(64)
+    clock.advance(1.9)
+    assert box.claim(64) == []
+    clock.advance(2.2)
+    assert [(row.seq, row.attempt) for row in box.claim(64)] == [(1, 2)]
+
+
+def test_an_acknowledged_row_is_gone_and_acknowledging_again_changes_nothing(conn, clock):
+    put(conn, event(1), event(2))
+    box = new_outbox(conn, clock)
+    box.claim(64)
+    assert box.acknowledge([1]) == 1
+    assert box.acknowledge([1]) == 0
+    assert depth(conn) == 1
+    assert box.outstanding == 1
+
+
+def test_a_rejected_row_is_parked_with_its_reason_and_never_sent_again(conn, clock):
+    put(conn, event(1), event(2))
+    box = new_outbox(conn, clock)
+    box.claim(64)
+    box.reject([(1, "unknown_version")])
+    clock.advance(3600)
+    assert [row.seq for row in box.claim(64)] == [2]
+    assert parked(conn) == ((1, "unknown_version"),)
+    assert depth(conn) == 1
+
+
+def test_when_the_connection_is_gone_every_outstanding_row_is_due(conn, clock):
+    put(conn, event(1), event(2))
+    box = new_outbox(conn, clock)
+    box.claim(64)
+    box.expect_nothing()
+    assert [row.attempt for row in box.claim(64)] == [2, 2]
+
+
+def test_a_new_process_sends_every_unanswered_row_and_counts_on(conn, clock):
+    put(conn, event(1))
+    new_outbox(conn, clock).claim(64)
+    (row,) = new_outbox(conn, clock).claim(64)
+    assert row.attempt == 2
+
+
+def test_a_row_that_somebody_else_had_acknowledged_is_forgotten(conn, clock):
+    put(conn, event(1))
+    first, second = new_outbox(conn, clock), new_outbox(conn, clock)
+    first.claim(64)
+    second.claim(64)
+    second.acknowledge([1])
+    first.expect_nothing()
+    assert first.claim(64) == []
+    assert first.outstanding == 0
+
+
+def test_a_sequence_number_is_never_used_twice(conn, clock):
+    put(conn, event(1))
+    new_outbox(conn, clock).acknowledge([1])
+    assert put(conn, event(2)) == [2]
+
+
+def test_the_next_resend_is_known(conn, clock):
+    put(conn, event(1))
+    box = new_outbox(conn, clock)
+    assert box.next_due_s() is None
+    box.claim(64)
+    assert 2.0 <= box.next_due_s() - clock.monotonic_s() <= 4.0
+
+
+def test_waits_grow_to_the_cap_and_never_fall_under_the_first():
+    backoff = Backoff(first_s=2.0, cap_s=60.0)
+    random = Random(3)
+    waits = [[backoff.delay_s(attempt, random) for _ in range(200)] for attempt in (0, 3, 50)]
+    assert [max(one) for one in waits] == pytest.approx([4, 32, 60], rel=0.05)
+    assert all(wait >= 2.0 for one in waits for wait in one)
