@@ -7,6 +7,7 @@ ProjectError
 │   ├── AdapterRejectedError         RejectedError: a delivered adapter cannot be published
 │   ├── CheckpointError              IntegrityError: the learner's checkpoint is not usable
 │   ├── ApiAddressInUseError         RejectedError: the API's address is taken
+│   ├── SettingsError                RejectedError: a settings file or value cannot be used
 │   ├── PhoneLogError                IntegrityError: a phone's log cannot be read
 │   └── StoreMismatchError           IntegrityError: the database is of another version
 └── (a message that ingest refuses is a `RejectedError` of `sync`, with its reason code)
@@ -50,6 +51,13 @@ class ApiAddressInUseError(LearnerError, RejectedError):
         )
         self.host = host
         self.port = port
+
+
+class SettingsError(LearnerError, RejectedError):
+    """A settings file, key or value cannot be used."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, reason="settings")
 
 
 class PhoneLogError(LearnerError, IntegrityError):

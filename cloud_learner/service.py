@@ -39,7 +39,24 @@ from sync.session import CloudSession
 
 _log = structlog.get_logger()
 _API_STOP_S = 5.0
-Tell = Callable[[Notice | Published], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the campaign is, now and then.
+
+    Attributes:
+        counts: of the store: episodes, env_steps, env_errors, phones_online and more.
+    """
+
+    phase: Phase
+    active_s: float
+    promoted: str
+    candidate: str
+    counts: dict[str, int]
+
+
+Tell = Callable[[Notice | Published | Progress], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +79,7 @@ class CloudService:
 
     def __init__(self, settings: ServiceSettings, edges: Edges, *, tell: Tell) -> None:
         self._settings = settings
+        self._tell = tell
         self._clock = edges.clock
         url = settings.database_url or sqlite_url(settings.cloud_dir / "cloud.db")
         self._database = Database(url)
@@ -103,11 +121,6 @@ class CloudService:
         """Where the campaign stands."""
         return self._director.state.phase
 
-    @property
-    def active_s(self) -> float:
-        """How long the campaign has run, pauses left out."""
-        return self._director.active_s
-
     def start(self) -> int:
         """Open the API and connect to the broker; returns the API's port.
 
@@ -131,9 +144,13 @@ class CloudService:
 
     def run(self, stop: threading.Event, *, until_finished: bool = False) -> None:
         """Direct the campaign until `stop` is set, or until it is finished where that is wanted."""
+        told_s = self._clock.monotonic_s()
         while not stop.is_set():
             try:
                 self._director.tick()
+                if self._clock.monotonic_s() - told_s >= self._settings.progress_s:
+                    told_s = self._clock.monotonic_s()
+                    self._tell(self._progress())
             except TransientError as error:
                 _log.warning("tick_postponed", error=str(error))
             if until_finished and self.phase is Phase.FINISHED:
@@ -141,9 +158,15 @@ class CloudService:
             self._session.stats()  # raises where the session's thread ended by an error
             stop.wait(self._settings.tick_s)
 
-    def counts(self) -> dict[str, int]:
-        """Counters of the store, for a live display."""
-        return self._reports.counts()
+    def _progress(self) -> Progress:
+        state = self._director.state
+        return Progress(
+            phase=state.phase,
+            active_s=self._director.active_s,
+            promoted=state.promoted,
+            candidate=state.candidate,
+            counts=self._reports.counts(),
+        )
 
     def summary(self) -> JsonObject | None:
         """The campaign's figures so far, or None before one began."""

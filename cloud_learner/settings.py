@@ -117,7 +117,7 @@ class ServiceSettings:
         fleet: first level of the topics.
         host, port: of the API; port 0 takes a free one.
         tick_s: pause of the director between two looks at the facts.
-        ingest_batch: messages that share one transaction.
+        progress_s: pause between two reports of progress.
     """
 
     data_dir: Path
@@ -126,7 +126,7 @@ class ServiceSettings:
     host: str = "127.0.0.1"
     port: int = 0
     tick_s: float = 0.2
-    ingest_batch: int = 64
+    progress_s: float = 2.0
     campaign: CampaignSettings = field(default_factory=CampaignSettings)
     dispatch: DispatchSettings = field(default_factory=DispatchSettings)
 

@@ -1,0 +1,184 @@
+"""`outrider cloud …`: the service that ingests, directs, publishes and answers."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from outrider.device_options import Broker, Credentials, DataDir, Fleet
+from outrider.options import Json
+from outrider.output import Output
+
+if TYPE_CHECKING:
+    from cloud_learner.director import Notice
+    from cloud_learner.publishing import Published
+    from cloud_learner.service import Edges, Progress
+
+SERVICE_NAME = "cloud"
+DEFAULT_BROKER = "mqtt://127.0.0.1:1883"
+Port = Annotated[int | None, typer.Option("--port", help="Port of the API; 0 takes a free one.")]
+Host = Annotated[str | None, typer.Option("--host", help="Address of the API; this machine only.")]
+
+
+def serve_cloud(
+    *,
+    data: DataDir,
+    broker: Broker = None,
+    credentials: Credentials = None,
+    fleet: Fleet = None,
+    database: Annotated[
+        str | None, typer.Option("--database", help="Database URL; DATA/cloud/cloud.db if not set.")
+    ] = None,
+    host: Host = None,
+    port: Port = None,
+    app: Annotated[
+        str | None, typer.Option("--app", help="The app that the fleet is to learn.")
+    ] = None,
+    env_steps: Annotated[
+        int | None, typer.Option("--env-steps", min=0, help="Training steps to collect.")
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option("--minutes", help="Time for the whole campaign.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of what is played.")] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", help="TOML file with [service], [campaign], [gate], [dispatch]."),
+    ] = None,
+    until_finished: Annotated[
+        bool, typer.Option("--until-finished", help="End when the campaign is finished.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Run the cloud service until Ctrl-C: ingest, campaign, releases and API."""
+    from cloud_learner.service import CloudService
+    from cloud_learner.settings_file import read_settings
+    from outrider.device_wiring import stop_on_signals
+
+    out = Output(json_lines=json)
+    settings = read_settings(
+        config,
+        data_dir=data,
+        service={"database_url": database, "fleet": fleet, "host": host, "port": port},
+        campaign={"app": app, "env_steps": env_steps, "minutes": minutes, "seed": seed},
+    )
+    edges = _edges(data, broker or DEFAULT_BROKER, credentials)
+    _make_token_once(settings.token_path, out)
+    with stop_on_signals() as stop:
+        service = CloudService(settings, edges, tell=Teller(out))
+        try:
+            bound = service.start()
+            out.event("started", role=SERVICE_NAME, pid=os.getpid(), port=bound, host=settings.host)
+            service.run(stop, until_finished=until_finished)
+            summary = service.summary()
+        finally:
+            service.close()
+    if summary is not None:
+        out.summary(**summary)
+
+
+def make_token(*, data: DataDir, json: Json = False) -> None:
+    """Make a new token for the API and show it once; the old one is refused from now on."""
+    from secrets import token_urlsafe
+
+    from cloud_learner.settings import ServiceSettings
+    from cloud_learner.tokens import TokenFile
+
+    token = token_urlsafe(32)
+    TokenFile(ServiceSettings(data_dir=data).token_path).write(token)
+    Output(json_lines=json).summary(token=token)
+
+
+def _edges(data: Path, broker: str, credentials: Path | None) -> Edges:
+    """The broker's connection, the signing keys, time and chance."""
+    from random import Random
+
+    from cloud_learner.service import Edges
+    from device_runtime.settings import Settings
+    from outrider.device_wiring import broker_address
+    from sync.clock import SystemClock
+    from sync.mqtt import PahoTransport
+    from sync.repository import Repository
+    from sync.vocabulary import DeviceId, new_uuid7
+
+    clock = SystemClock()
+    address = broker_address(
+        Settings(
+            device_id=DeviceId(SERVICE_NAME),
+            data_dir=data,
+            broker_url=broker,
+            credentials_file=credentials,
+        )
+    )
+    return Edges(
+        transport=PahoTransport(address),
+        signer=Repository.create(data / "tuf", data / "keys", clock=clock),
+        clock=clock,
+        random=Random(),
+        new_id=new_uuid7,
+    )
+
+
+def _make_token_once(path: Path, out: Output) -> None:
+    """Make the API's token at the first start, and show it to a person once."""
+    from secrets import token_urlsafe
+
+    from cloud_learner.tokens import TokenFile
+
+    file = TokenFile(path)
+    if file.exists():
+        return
+    token = token_urlsafe(32)
+    file.write(token)
+    out.note(f"API token (shown this once; `outrider cloud token` makes another): {token}")
+
+
+class Teller:
+    """Prints what the service has to tell."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+
+    def __call__(self, notice: Notice | Published | Progress) -> None:
+        """One event."""
+        from cloud_learner.campaign import GateRecord
+        from cloud_learner.director import PhaseChanged
+        from cloud_learner.publishing import Published
+        from cloud_learner.summary import figure
+
+        match notice:
+            case Published(release=release):
+                self._out.event(
+                    "release",
+                    release_id=release.id,
+                    version=release.version,
+                    state=release.state.value,
+                    kind=release.kind,
+                    digest=release.digest,
+                    parent=release.parent,
+                    env_steps=release.env_steps,
+                )
+            case GateRecord():
+                self._out.event(
+                    "gate",
+                    release_id=notice.release_id,
+                    promoted=notice.promoted,
+                    validation=figure(notice.figures),
+                    reason=notice.reason,
+                )
+            case PhaseChanged():
+                self._out.event("phase", **asdict(notice))
+            case _:
+                counts = notice.counts
+                self._out.event(
+                    "progress",
+                    phase=notice.phase.value,
+                    active_s=round(notice.active_s, 1),
+                    promoted=notice.promoted,
+                    candidate=notice.candidate,
+                    **counts,
+                )
