@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 from typing import Literal, TypeVar
-from zlib import crc32
 
+from apps_mock.mixing import mixed
 from sync.vocabulary import Split
 
 T = TypeVar("T")
@@ -109,13 +109,13 @@ class Look:
     def ordered(self, items: Sequence[T], name_of: Callable[[T], str]) -> list[T]:
         """The items in this look's order."""
         seed = self.seed
-        return sorted(items, key=lambda item: crc32(f"{seed}|{name_of(item)}".encode()))
+        return sorted(items, key=lambda item: mixed(f"{seed}|{name_of(item)}"))
 
     def noise(self, page: str) -> tuple[str, ...]:
         """Lines without meaning for a page."""
         if not self.noise_rows:
             return ()
-        start = crc32(f"{self.seed}|{page}".encode())
+        start = mixed(f"{self.seed}|{page}")
         return tuple(NOISE[(start + offset) % len(NOISE)] for offset in range(self.noise_rows))
 
 

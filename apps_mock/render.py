@@ -9,10 +9,10 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from functools import lru_cache
-from zlib import crc32
 
 from PIL import Image, ImageDraw, ImageFont
 
+from apps_mock.mixing import mixed
 from apps_mock.places import BAR_PX, KEYBOARD_PX, MARGIN_PX, STATUS_PX, TILE_PX
 from device_runtime.ui_tree import Node, walk
 from sync.vocabulary import Rect
@@ -140,7 +140,7 @@ class _Pen:
 
     def _tile(self, node: Node) -> None:
         left, top, right, bottom = node.bounds
-        colour = TILE_COLOURS[crc32(node.text.encode()) % len(TILE_COLOURS)]
+        colour = TILE_COLOURS[mixed(node.text) % len(TILE_COLOURS)]
         middle, radius = (left + right) // 2, (bottom - top) // 4
         y = top + radius + 24
         circle = (middle - radius, y - radius, middle + radius, y + radius)

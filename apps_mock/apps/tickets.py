@@ -7,10 +7,10 @@ timetable is a pure function of route and day over the fixture's departure times
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from zlib import crc32
 
 from apps_mock.app import AppState, Page
 from apps_mock.entities import Draw
+from apps_mock.mixing import mixed
 from apps_mock.records import changed, find, fresh_id
 from apps_mock.widgets import Event
 
@@ -134,9 +134,9 @@ def timetable(data: TicketsData, origin: str, destination: str, day: str) -> tup
     if origin == destination or not {origin, destination} <= set(data.stations):
         return ()
     route = f"{origin}|{destination}|{day}"
-    marks = {time: crc32(f"{route}|{time}".encode()) for time in data.departures}
+    marks = {time: mixed(f"{route}|{time}") for time in data.departures}
     ranks = {time: rank for rank, time in enumerate(sorted(marks, key=marks.__getitem__))}
-    minutes = 60 + crc32(route.encode()) % 180
+    minutes = 60 + mixed(route) % 180
     return tuple(
         Trip(
             departure=time,
