@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from outrider import clones, doctor, episodes, farm, phone_run, phones, releases
+from outrider import audit, clones, cloud, doctor, episodes, farm, phone_run, phones, releases
 from outrider.errors import MisuseError
 from outrider.output import print_error
 from sync.errors import ProjectError
@@ -27,6 +27,9 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("phone mock", phones.mock_phone),
     ("phone run", phone_run.run_phone),
     ("farm", farm.farm),
+    ("cloud serve", cloud.serve_cloud),
+    ("cloud token", cloud.make_token),
+    ("audit", audit.audit_fleet),
     ("episodes list", episodes.list_episodes),
     ("episodes show", episodes.show_episode),
     ("release list", releases.list_releases),
@@ -38,6 +41,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
 
 GROUPS = {
     "clones": "Clones of apps, and their tasks.",
+    "cloud": "The service that ingests, directs, publishes and answers.",
     "episodes": "Episodes in a phone's log.",
     "phone": "One phone: physical, emulated or mock.",
     "release": "Adapter updates: signed, delivered, taken back.",
