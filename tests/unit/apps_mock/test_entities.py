@@ -57,9 +57,12 @@ def test_a_task_never_draws_the_same_entity_twice():
 def test_an_exhausted_pool_is_an_error_that_says_so():
     draw = Draw(Random(5), Split.TEST)
 
-    with pytest.raises(TaskDrawError, match="too few entities"):
-        for _ in range(len(CITIES)):
+    def exhaust() -> None:
+        for _ in CITIES:
             draw.city()
+
+    with pytest.raises(TaskDrawError, match="too few entities"):
+        exhaust()
 
 
 @pytest.mark.parametrize("split", list(Split))

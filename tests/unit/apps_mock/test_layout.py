@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -63,7 +64,7 @@ def test_places_lie_on_the_screen_and_do_not_overlap_by_accident(seed):
         assert 0 <= left < right <= 1080
         assert 0 <= top < bottom <= 2400
     rows = sorted(box for box, event in zip(boxes, events(laid_out), strict=True) if event.value)
-    assert all(above[3] <= below[1] for above, below in zip(rows, rows[1:], strict=False))
+    assert all(above[3] <= below[1] for above, below in pairwise(rows))
 
 
 def test_what_lies_below_is_hidden_until_it_is_scrolled_into_view():

@@ -86,7 +86,9 @@ def test_recents_lists_used_apps_latest_first(phone_with, send):
 
     phone.press(RECENTS)
 
-    rows = [element for element in phone.observe().elements if element.text in {"Clock", "Contacts"}]
+    rows = [
+        element for element in phone.observe().elements if element.text in {"Clock", "Contacts"}
+    ]
     assert [row.text for row in rows] == ["Clock", "Contacts"]
 
 

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from apps_mock.oracle import OraclePolicy, next_action
+from apps_mock.phone import MockPhone
+from apps_mock.tasks import templates
+from device_runtime.ports import PolicyRequest
+from sync.decoding import action_of, choices_of
+from sync.policy_io import EMPTY_HISTORY, encode
+from sync.vocabulary import ActionKind, FinishStatus, Key, Split, press, tap_element, type_text
+
+IDS = [template.name for template in templates()]
+
+
+@pytest.mark.parametrize("template", templates(), ids=IDS)
+def test_the_oracle_takes_as_many_steps_as_its_template_says(phone_with, solve, template):
+    steps = [solve(phone_with(template.name, seed=seed, look=seed + 7)) for seed in range(5)]
+
+    assert steps == [template.oracle_steps] * 5
+
+
+@pytest.mark.parametrize("template", templates(), ids=IDS)
+def test_every_oracle_action_can_be_said_in_the_policys_grammar(template):
+    phone = MockPhone()
+    for seed in range(3):
+        phone.load(template.name, seed, Split.VALIDATION, seed)
+        for step in range(template.step_budget):
+            seen = phone.observe()
+            action = next_action(phone, seen)
+            encoded = encode(
+                seen,
+                phone.task.goal,
+                EMPTY_HISTORY,
+                step_index=step,
+                step_budget=template.step_budget,
+            )
+            choices = choices_of(encoded, action)
+            assert choices is not None, action
+            said = action_of(encoded, seen, choices)
+            assert (said.kind, said.x, said.y, said.text) == (
+                action.kind,
+                action.x,
+                action.y,
+                action.text,
+            )
+            if action.kind is ActionKind.FINISH:
+                break
+            phone.act(action)
+
+
+def stray(seen, random):
+    """Something that nobody should do."""
+    choice = random.randrange(3)
+    if choice == 0:
+        return tap_element(seen, random.randrange(len(seen.elements)))
+    return press(random.choice(list(Key))) if choice == 1 else type_text("wrong", clear=False)
+
+
+@pytest.mark.parametrize("template", templates(), ids=IDS)
+def test_the_oracle_finds_back_from_where_noise_has_led(template):
+    random = Random(template.name)
+    phone = MockPhone()
+    recovered = 0
+    for seed in range(8):
+        phone.load(template.name, seed, Split.TRAIN, seed)
+        for _ in range(60):
+            seen = phone.observe()
+            action = next_action(phone, seen)
+            if action.kind is ActionKind.FINISH:
+                break
+            phone.act(stray(seen, random) if random.random() < 0.15 else action)
+        recovered += phone.current_verdict().success and action.kind is ActionKind.FINISH
+
+    assert recovered >= 6
+
+
+def test_a_switch_that_was_turned_by_mistake_is_turned_back(phone_with, send, solve):
+    phone = phone_with("clock_toggle")
+    alarms = phone.state.app_state("clock").data.alarms
+    wanted = phone.task.wanted.changes[0].record
+    bystander = next(alarm.id for alarm in alarms if alarm.id != wanted)
+    phone.open_app("Clock")
+    toggle = next(
+        target
+        for target in phone.laid_out.targets
+        if target.event and target.event[:2] == ("toggle", bystander)
+    )
+    phone.touch(toggle.bounds[0] + 20, toggle.bounds[1] + 20)
+    assert phone.findings().side_effects
+
+    solve(phone)
+
+    assert phone.current_verdict().success
+
+
+def test_the_policy_port_answers_each_request(phone_with):
+    phone = phone_with("clock_add")
+    policy = OraclePolicy(phone)
+    request = PolicyRequest(
+        observation=phone.observe(), goal=phone.task.goal, history=EMPTY_HISTORY, random=Random(1)
+    )
+
+    decided = policy.decide([request, request])
+
+    assert policy.wants_encoding is False
+    assert [each.action for each in decided] == [next_action(phone, phone.observe())] * 2
+
+
+def test_the_oracle_claims_completion_only(phone_with, solve):
+    phone = phone_with("tickets_orders")
+    solve(phone)
+
+    action = next_action(phone, phone.observe())
+
+    assert action.status is FinishStatus.COMPLETE
