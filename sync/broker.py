@@ -77,10 +77,11 @@ class BrokerProcess:
         self._stopping = threading.Event()
         self._state = load_state(self._state_file, topics.check_name(fleet, "fleet"))
         self._state.passwords.setdefault(SERVICE, new_password())
+        self._state.mqtt_port = port or self._state.mqtt_port or free_port()
 
     @property
     def port(self) -> int:
-        """Where MQTT listens; 0 before the first start."""
+        """Where MQTT listens; final once it was started."""
         return self._state.mqtt_port
 
     @property
@@ -264,8 +265,7 @@ class BrokerProcess:
     def _choose_ports(self) -> None:
         if self._wanted_port:
             require_free(self._wanted_port)
-            self._state.mqtt_port = self._wanted_port
-        elif not self._state.mqtt_port or not is_free(self._state.mqtt_port):
+        elif not is_free(self._state.mqtt_port):
             self._state.mqtt_port = free_port()
         self._state.native_port = free_port()
 

