@@ -19,7 +19,7 @@ from sync.mqtt import PahoTransport
 from sync.session import CloudSession
 from sync.vocabulary import Assignment, AssignmentId, Split, new_uuid7
 
-pytestmark = [pytest.mark.integration, pytest.mark.faults, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.timeout(180)
 
 ROOT = Path(__file__).resolve().parents[2]
 FARM = "farm-1"

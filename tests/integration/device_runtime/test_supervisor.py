@@ -19,8 +19,6 @@ from sync.messages import AssignmentBatch, Birth, Cancel, EpisodeUpload, Event, 
 from sync.session import CloudSession, DeviceSession
 from sync.vocabulary import Assignment, AssignmentId, DeviceId, ReleaseId, finish, tap, wait
 
-pytestmark = pytest.mark.integration
-
 FARM = DeviceId("farm-1")
 CLOCK = SystemClock()
 

@@ -27,8 +27,6 @@ from sync.vocabulary import (
     finish,
 )
 
-pytestmark = pytest.mark.integration
-
 
 @pytest.fixture
 def path(tmp_path):
