@@ -1,7 +1,7 @@
 """Do the phone's graphs act as the network does? Nothing is published where they do not.
 
 Both sides run `sync.decoding` on the same encoded observations: once over the torch network with
-its adapter, once over the phone's own policy class with the exported base and the adapter's tensors.
+its adapter, once over the phone's policy class with the exported base and the adapter's tensors.
 """
 
 from __future__ import annotations
