@@ -373,8 +373,10 @@ def test_a_missing_adapter_on_the_server_is_tried_again_later(fleet, phone):
     [
         ({"base_digest": "c" * 64}, {"base_digest": "c" * 64}, "base_mismatch"),
         ({}, {"base_digest": "c" * 64}, "base_mismatch"),
+        ({"base_digest": "c" * 64}, {}, "base_mismatch"),
         ({"policy_io_version": "2"}, {"policy_io_version": "2"}, "policy_io_mismatch"),
         ({}, {"policy_io_version": "2"}, "policy_io_mismatch"),
+        ({"policy_io_version": "2"}, {}, "policy_io_mismatch"),
     ],
 )
 def test_a_release_for_other_phones(fleet, phone, make_adapter, way, case):
