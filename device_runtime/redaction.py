@@ -83,16 +83,20 @@ def resolve(action: Action, slots: Mapping[str, str]) -> Action:
 
 
 def _secrets_of(observation: Observation, rules: RedactionRules) -> list[tuple[str, str]]:
+    """Each secret on the screen with its kind; runs on every step, so it avoids needless work."""
     found: list[tuple[str, str]] = []
     for element in observation.elements:
-        if rules.password_fields and element.password and element.text:
-            found.append(("password", element.text))
-        for label in (element.text, element.description):
-            if rules.one_time_codes and label and (code := _one_time_code(label)):
+        text, description = element.text, element.description
+        if element.password and text and rules.password_fields:
+            found.append(("password", text))
+        if rules.one_time_codes:
+            if text and (code := _one_time_code(text)):
                 found.append(("code", code))
-            found.extend(
-                ("owner", secret) for secret in rules.owner_secrets if secret and secret in label
-            )
+            if description and (code := _one_time_code(description)):
+                found.append(("code", code))
+        for secret in rules.owner_secrets:
+            if secret and (secret in text or secret in description):
+                found.append(("owner", secret))
     return found
 
 
