@@ -247,7 +247,7 @@ class AdbPhone:
                 path = f"{event.x1} {event.y1} {event.x2} {event.y2}"
                 return [f"input swipe {path} {event.duration_ms}"]
             case Text(text):
-                return _typed(text)
+                return [*typed_commands(text)]
             case KeyPress(keycode, times):
                 whole, rest = divmod(times, KEYS_PER_COMMAND)
                 counts = [KEYS_PER_COMMAND] * whole + ([rest] if rest else [])
@@ -304,8 +304,11 @@ class AdbPhone:
             )
 
 
-def _typed(text: str) -> list[str | Pause]:
-    """`input text` commands for `text`; a literal "%s" is split, since it would mean a space."""
+def typed_commands(text: str) -> list[str]:
+    """`input text` commands for `text`; a literal "%s" is split, since it would mean a space.
+
+    Raises: InvalidActionError: it holds anything but printable ASCII, which adb cannot type.
+    """
     if _UNTYPABLE.search(text):
         raise InvalidActionError("unsupported_text: adb types printable ASCII only")
     pieces = re.split(r"(?<=%)(?=s)", text)
