@@ -91,9 +91,7 @@ class World:
             if move.publish.adapter:
                 self.candidates.append(move.publish.release_id)
         self.waiting = [entry for entry in self.waiting if entry.name not in move.supersede]
-        self.unplayed = [
-            name for name in self.unplayed if self.issued[name][0] not in move.cancel
-        ]
+        self.unplayed = [name for name in self.unplayed if self.issued[name][0] not in move.cancel]
         self.state = move.state
         if not self.phases or self.phases[-1] is not self.state.phase:
             self.phases.append(self.state.phase)
