@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from hashlib import sha256
 from pathlib import Path
 
 from sqlalchemy import func, insert, select
 
 from cloud_learner.errors import AdapterRejectedError
-from cloud_learner.store import Database, insert_new, one, training_env_steps, upsert
+from cloud_learner.store import Database, insert_new, one, row_count, training_env_steps, upsert
 from cloud_learner.tables import (
     ADAPTERS,
     CAMPAIGN,
@@ -27,6 +26,7 @@ from cloud_learner.tables import (
     PHONES,
     RELEASES,
 )
+from sync.adapter_file import unpack
 from sync.clock import Clock
 from sync.codec import decode_episode
 from sync.durable_file import write_durably
@@ -235,12 +235,17 @@ class LearnerStore:
 
         Raises:
             AdapterRejectedError: the name cannot be a file's name.
+            RejectedError: the bytes are no adapter file that a phone would take.
         """
         if not name or name.startswith(".") or not set(name) <= _NAME_LETTERS:
             raise AdapterRejectedError(
                 f"adapter name {name!r}: use lower-case letters, digits, '-', '_' and '.'",
                 reason="malformed",
             )
+        digest = unpack(data).digest
+        with self._database.read() as connection:
+            if row_count(connection, ADAPTERS, ADAPTERS.c.name == name):
+                return
         write_durably(self.adapter_path(name), data)
         with self._database.write() as connection:
             ordinal = int(one(connection, select(func.max(ADAPTERS.c.ordinal))) or 0) + 1
@@ -252,7 +257,7 @@ class LearnerStore:
                     "ordinal": ordinal,
                     "kind": kind.value,
                     "state": AdapterState.DELIVERED.value,
-                    "digest": sha256(data).hexdigest(),
+                    "digest": digest,
                     "size_bytes": len(data),
                     "round": round_index,
                     "parent": parent,

@@ -1,0 +1,380 @@
+"""What devices send is stored once, before it is acknowledged, and linked to its assignment."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import select, update
+
+from cloud_learner.batches import Planned
+from cloud_learner.campaign import CampaignState, Move
+from cloud_learner.campaign_store import CampaignStore
+from cloud_learner.errors import StoreUnavailableError, UnknownRowError
+from cloud_learner.ingest import Ingest
+from cloud_learner.report_store import EpisodeFilter, ReportStore
+from cloud_learner.settings import CampaignSettings, DispatchSettings
+from cloud_learner.store import Database, sqlite_url
+from cloud_learner.tables import ASSIGNMENTS, DEAD_LETTERS, PHONES
+from sync.clock import ManualClock
+from sync.messages import (
+    AssignmentsAccepted,
+    Birth,
+    EpisodeUpload,
+    Event,
+    Health,
+    Offline,
+    Role,
+)
+from sync.session import DeadLetter, Received
+from sync.vocabulary import (
+    ActionKind,
+    Assignment,
+    AssignmentId,
+    DeviceId,
+    EndReason,
+    Episode,
+    EpisodeId,
+    Observation,
+    Purpose,
+    Split,
+    Step,
+    TemplateInfo,
+    Verdict,
+    VerdictSource,
+    finish,
+)
+
+TEMPLATE = TemplateInfo("find", "tickets", "tickets", 9, 4)
+ASSIGNED = Assignment(AssignmentId("train.00000"), template="find", suite="tickets", seed=4)
+
+
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+@pytest.fixture
+def database(tmp_path):
+    opened = Database(sqlite_url(tmp_path / "cloud.db"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def ingest(database, clock):
+    return Ingest(database, clock=clock)
+
+
+@pytest.fixture
+def reports(database):
+    return ReportStore(database)
+
+
+@pytest.fixture
+def campaign(database, clock):
+    store = CampaignStore(database, clock=clock)
+    store.begin(CampaignSettings())
+    return store
+
+
+def received(message, *, device="farm-1", seq=1, redelivered=False, stream="outbox"):
+    return Received(
+        device_id=device,
+        message=message,
+        install_id="i1",
+        boot_id="b1",
+        stream=stream,
+        seq=seq,
+        attempt=2 if redelivered else 1,
+        sent_at_ms=0,
+        received_at_ms=0,
+        redelivered=redelivered,
+    )
+
+
+def upload(episode_id="e1", *, score=1.0, device="farm-1", assignment=ASSIGNED, **more):
+    seen = Observation(100, 200)
+    episode = Episode(
+        id=EpisodeId(episode_id),
+        assignment=assignment,
+        device_id=DeviceId(device),
+        goal="find it",
+        steps=(Step(0, seen, finish()),),
+        end_reason=EndReason.FINISH,
+    )
+    verdict = Verdict(episode.id, "state", "1", VerdictSource.CODE, score, progress=0.5)
+    return EpisodeUpload(episode=replace(episode, **more), verdicts=(verdict,))
+
+
+def issue(campaign, *assignments):
+    planned = tuple(Planned(one, "train", i, "tickets", 3) for i, one in enumerate(assignments))
+    campaign.apply(Move(CampaignState(), issue=planned), active_s=0.0, env_steps=0)
+
+
+def born(ingest, *, device="farm-1", boot="b1", epoch=1, **more):
+    birth = Birth(
+        device_id=DeviceId(device), role=Role.FARM, seats=4, boot_id=boot, epoch=epoch, **more
+    )
+    ingest.commit([received(birth, device=device, stream="live")])
+
+
+def state_of(database, assignment_id=ASSIGNED.id):
+    with database.read() as connection:
+        return connection.execute(
+            select(ASSIGNMENTS.c.state, ASSIGNMENTS.c.device_id, ASSIGNMENTS.c.episode_id).where(
+                ASSIGNMENTS.c.id == assignment_id
+            )
+        ).one()
+
+
+def test_an_episode_is_stored_whole_with_its_verdict(ingest, reports):
+    message = upload()
+
+    refused = ingest.commit([received(message)])
+
+    stored = reports.episode("e1")
+    assert refused == {}
+    assert stored.episode == message.episode
+    assert stored.row["success"] is True
+    assert stored.row["n_steps"] == 1
+    assert stored.verdicts[0]["score"] == 1.0
+
+
+def test_a_message_that_comes_twice_is_stored_once_and_counted(ingest, reports):
+    ingest.commit([received(upload())])
+    ingest.commit([received(upload(), redelivered=True), received(upload(), redelivered=True)])
+
+    counts = reports.counts()
+    assert counts["episodes"] == 1
+    assert counts["redelivered"] == 2
+
+
+def test_an_episode_sent_under_another_sequence_number_is_the_same_episode(ingest, reports):
+    ingest.commit([received(upload(), seq=1), received(upload(), seq=2)])
+
+    assert reports.counts()["episodes"] == 1
+
+
+def test_an_episode_closes_its_assignment(ingest, campaign, database):
+    issue(campaign, ASSIGNED)
+    campaign.mark_sent("farm-1", [ASSIGNED.id])
+
+    ingest.commit([received(upload())])
+
+    assert tuple(state_of(database)) == ("played", "farm-1", "e1")
+    assert campaign.facts(0.0).tally("train").successes == 1
+
+
+def test_a_second_episode_of_an_assignment_is_kept_and_counts_nowhere(ingest, campaign, reports):
+    issue(campaign, ASSIGNED)
+
+    ingest.commit([received(upload("e1"))])
+    ingest.commit([received(upload("e2", device="farm-2"), device="farm-2")])
+
+    tally = campaign.facts(0.0).tally("train")
+    assert reports.counts()["duplicates"] == 1
+    assert (tally.played, tally.successes) == (1, 1)
+    assert reports.counts()["env_steps"] == 1
+
+
+def test_env_errors_are_played_but_never_steps_or_successes(ingest, campaign, reports):
+    issue(campaign, ASSIGNED)
+
+    ingest.commit([received(upload(score=None, end_reason=EndReason.ENV_ERROR))])
+
+    tally = campaign.facts(0.0).tally("train")
+    assert (tally.played, tally.env_errors, tally.successes) == (1, 1, 0)
+    assert tally.figures.n == 0
+    assert reports.counts()["env_steps"] == 0
+
+
+def test_an_undecided_verdict_is_no_success_and_no_failure(ingest, reports):
+    ingest.commit([received(upload(score=None))])
+
+    row = reports.episode("e1").row
+    assert row["success"] is None
+    assert row["false_finish"] is False
+
+
+def test_a_finish_in_the_wrong_state_is_a_false_finish(ingest, reports):
+    ingest.commit([received(upload(score=0.0))])
+
+    assert reports.episode("e1").row["false_finish"] is True
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        (upload(device="farm-2"), "wrong_device"),
+        (Birth(device_id=DeviceId("farm-2")), "wrong_device"),
+        (Offline(device_id=DeviceId("farm-2"), boot_id="b", epoch=1), "wrong_device"),
+        (
+            replace(upload(), verdicts=(replace(upload().verdicts[0], episode_id="other"),)),
+            "wrong_episode",
+        ),
+        (upload(""), "malformed"),
+    ],
+)
+def test_a_message_that_lies_is_refused_and_its_neighbours_are_stored(
+    ingest, reports, database, message, reason
+):
+    refused = ingest.commit([received(message, seq=1), received(upload("good"), seq=2)])
+
+    with database.read() as connection:
+        letters = connection.execute(select(DEAD_LETTERS.c.reason)).scalars().all()
+    assert refused == {0: reason}
+    assert letters == [reason]
+    assert reports.episode_ids() == {"good"}
+
+
+def test_nothing_is_stored_where_the_database_is_locked(tmp_path, ingest, database, reports):
+    other = Database(sqlite_url(tmp_path / "cloud.db"), migrate=False)
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA busy_timeout = 1")
+    with other.write() as writing:
+        writing.execute(update(PHONES).values(online=False))
+        with pytest.raises(StoreUnavailableError):
+            ingest.commit([received(upload())])
+    other.close()
+
+    assert reports.episode_ids() == set()
+    assert ingest.commit([received(upload())]) == {}
+
+
+def test_dead_letters_are_counted_without_their_bytes(ingest, reports):
+    ingest.bury(DeadLetter("or/1/home/u/03/x/episode", b"\x00garbage", "malformed"))
+
+    assert reports.counts()["dead_letters"] == 1
+
+
+def test_presence_follows_births_and_wills_of_the_same_connection(ingest, reports):
+    born(ingest, epoch=2)
+    late = Offline(device_id=DeviceId("farm-1"), boot_id="b0", epoch=1)
+
+    ingest.commit([received(late, stream="live")])
+    assert reports.counts()["phones_online"] == 1
+
+    ingest.commit([received(replace(late, boot_id="b1", epoch=2), stream="live")])
+    assert reports.counts()["phones_online"] == 0
+
+
+def test_a_birth_that_was_overtaken_changes_nothing(ingest, reports):
+    born(ingest, epoch=5, channel="canary")
+    born(ingest, epoch=4, channel="stable")
+
+    assert reports.phones()[0]["channel"] == "canary"
+
+
+def test_a_restarted_device_is_sent_again_what_it_has_not_played(ingest, campaign, database):
+    born(ingest, boot="b1")
+    issue(campaign, ASSIGNED)
+    campaign.mark_sent("farm-1", [ASSIGNED.id])
+
+    born(ingest, boot="b1", epoch=2)
+    assert state_of(database).state == "sent"
+
+    born(ingest, boot="b2", epoch=3)
+    assert state_of(database).state == "open"
+
+
+def test_a_device_that_leaves_gives_back_what_it_has_not_played(ingest, campaign, database):
+    born(ingest)
+    issue(campaign, ASSIGNED)
+    campaign.mark_sent("farm-1", [ASSIGNED.id])
+
+    gone = Offline(device_id=DeviceId("farm-1"), boot_id="b1", epoch=1)
+    ingest.commit([received(gone, stream="live")])
+
+    assert state_of(database).state == "open"
+
+
+def test_an_assignment_that_is_never_played_is_sent_again_and_at_last_given_up(
+    ingest, campaign, database, clock
+):
+    born(ingest)
+    issue(campaign, ASSIGNED)
+    limits = DispatchSettings(deadline_s=10.0, silence_s=1000.0)
+
+    for _ in range(4):
+        campaign.mark_sent("farm-1", [ASSIGNED.id])
+        assert state_of(database).state == "sent"
+        clock.advance(11.0)
+        campaign.expire(limits)
+
+    assert state_of(database).state == "refused"
+    tally = campaign.facts(0.0).tally("train")
+    assert (tally.played, tally.env_errors) == (1, 1)
+
+
+def test_a_silent_device_loses_its_assignments_and_gets_no_more(ingest, campaign, database, clock):
+    limits = DispatchSettings(silence_s=30.0)
+    born(ingest)
+    issue(campaign, ASSIGNED)
+    campaign.mark_sent("farm-1", [ASSIGNED.id])
+    assert [player.device_id for player in campaign.players(limits)] == ["farm-1"]
+
+    clock.advance(31.0)
+    campaign.expire(limits)
+
+    assert state_of(database).state == "open"
+    assert campaign.players(limits) == []
+
+
+def test_a_refused_assignment_ends_its_batch_as_an_env_error(ingest, campaign):
+    issue(campaign, ASSIGNED)
+    campaign.mark_sent("farm-1", [ASSIGNED.id])
+    event = Event(
+        kind="assignment_rejected",
+        fields={"assignment_id": ASSIGNED.id, "reason": "unknown_task"},
+    )
+
+    ingest.commit([received(event), received(event, redelivered=True)])
+
+    tally = campaign.facts(0.0).tally("train")
+    assert tally.complete
+    assert tally.figures.n == 0
+
+
+def test_health_and_acceptance_are_taken_without_a_trace_in_the_figures(ingest, reports):
+    born(ingest)
+    health = Health(at_ms=5, outbox_depth=7)
+    accepted = AssignmentsAccepted(assignment_ids=(ASSIGNED.id,))
+
+    ingest.commit([received(health, stream="live"), received(accepted, stream="live")])
+
+    assert reports.phones()[0]["health"]["outbox_depth"] == 7
+    assert reports.counts()["episodes"] == 0
+
+
+def test_episodes_are_found_by_what_they_are(ingest, reports):
+    test_split = replace(ASSIGNED, id=AssignmentId("x.1"), split=Split.TEST, template="other")
+    evaluated = replace(test_split, purpose=Purpose.EVALUATE)
+    ingest.commit(
+        [received(upload("e1"), seq=1), received(upload("e2", assignment=evaluated), seq=2)]
+    )
+
+    def found(**wanted):
+        return [row["id"] for row in reports.episodes(EpisodeFilter(**wanted))]
+
+    assert found() == ["e1", "e2"]
+    assert found(split="test") == ["e2"]
+    assert found(purpose="train", template="find") == ["e1"]
+    assert [row["id"] for row in reports.episodes(EpisodeFilter(), after=1)] == ["e2"]
+    with pytest.raises(UnknownRowError):
+        reports.episode("e3")
+
+
+def test_answers_count_as_claims():
+    from cloud_learner.ingest_store import claimed_complete
+    from sync.vocabulary import FinishStatus, answer
+
+    def ended(action, reason=EndReason.FINISH):
+        seen = Observation(100, 200)
+        return replace(upload().episode, steps=(Step(0, seen, action),), end_reason=reason)
+
+    assert claimed_complete(ended(answer("7"), EndReason.ANSWER))
+    assert claimed_complete(ended(finish()))
+    assert not claimed_complete(ended(finish(FinishStatus.INFEASIBLE)))
+    assert not claimed_complete(ended(finish(), EndReason.BUDGET))
+    assert answer("7").kind is ActionKind.ANSWER
