@@ -269,28 +269,6 @@ def matches(topic_filter: str, topic: str) -> bool:
     return len(wanted) == len(have)
 
 
-def markdown_table() -> str:
-    """The table as docs/protocol.md shows it."""
-    lines = [
-        "| topic | QoS | retained | messages | purpose |",
-        "|---|---|---|---|---|",
-    ]
-    for row in TABLE:
-        messages = ", ".join(f"`{message}`" for message in row.messages)
-        retained = "yes" if row.retain else "no"
-        lines.append(f"| `{_pattern(row)}` | {row.qos} | {retained} | {messages} | {row.purpose} |")
-    return "\n".join(lines)
-
-
-def _pattern(row: TopicKind) -> str:
-    owner = {
-        Direction.UP: "{shard}/{device}",
-        Direction.DOWN: "{device}",
-        Direction.BROADCAST: "{channel}",
-    }[row.direction]
-    return f"{ROOT}/{VERSION}/{{fleet}}/{row.direction}/{owner}/{row.name}"
-
-
 def _prefix(fleet: str) -> str:
     return f"{ROOT}/{VERSION}/{fleet}"
 

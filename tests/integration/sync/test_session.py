@@ -36,8 +36,8 @@ WAIT_S = 20.0
 def transport(request, tmp_path_factory):
     """A function from a name to a fresh connection."""
     if request.param == "loopback":
-        broker = LoopbackBroker(fleet=FLEET)
-        yield lambda name: broker.transport(name, service=name == "cloud")
+        fake = LoopbackBroker(fleet=FLEET)
+        yield lambda name: fake.transport(name, service=name == "cloud")
         return
     broker = BrokerProcess(tmp_path_factory.mktemp("broker"), fleet=FLEET)
     broker.start()
