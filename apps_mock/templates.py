@@ -36,7 +36,8 @@ class Template:
     """A family of tasks.
 
     Attributes:
-        oracle_steps: actions that the oracle needs, `finish` among them, where nothing scrolls.
+        oracle_steps: actions that the oracle needs, `finish` among them; the most it needs where
+            the template is tagged "scrolls".
         phrasings: ways to say the goal, with gaps.
         set_up: draws the parameters and prepares the app.
     """

@@ -30,7 +30,11 @@ class ContactsData:
 
 def fixture(draw: Draw) -> ContactsData:
     """A few people."""
-    count = draw.random.randrange(4, 9)
+    return fixture_of(draw, draw.random.randrange(4, 9))
+
+
+def fixture_of(draw: Draw, count: int) -> ContactsData:
+    """As many people as that."""
     return ContactsData(
         tuple(
             Contact(f"c{index}", draw.name(), draw.phone(), draw.random.random() < 0.2)

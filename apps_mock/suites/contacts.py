@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from apps_mock.apps.contacts import Contact, ContactsData, fixture
+from apps_mock.apps.contacts import Contact, ContactsData, fixture, fixture_of
 from apps_mock.entities import Draw
 from apps_mock.plans import Entry, Fill, Press
 from apps_mock.records import changed
@@ -20,6 +20,18 @@ def _someone(draw: Draw) -> tuple[ContactsData, Contact]:
 
 def _open(draw: Draw) -> Instance:
     data, contact = _someone(draw)
+    return Instance(
+        words={"name": contact.name},
+        data=data,
+        plan={("home", ""): Press(Event("go", "contact", contact.id))},
+        page=PageGoal("contact", contact.id),
+    )
+
+
+def _open_in_long_list(draw: Draw) -> Instance:
+    """The list is longer than the screen: mostly the contact has to be scrolled to."""
+    data = fixture_of(draw, draw.random.randrange(18, 22))
+    contact = draw.random.choice(data.contacts)
     return Instance(
         words={"name": contact.name},
         data=data,
@@ -110,6 +122,18 @@ TEMPLATES = (
             "Go to contacts and open {name}",
         ),
         set_up=_open,
+    ),
+    Template(
+        name="contacts_scroll",
+        app="contacts",
+        oracle_steps=5,
+        phrasings=(
+            "Look up {name} in the long list of contacts",
+            "Scroll through my contacts and open {name}",
+            "Open contacts and scroll to {name} and open it",
+        ),
+        set_up=_open_in_long_list,
+        tags=("scrolls",),
     ),
     Template(
         name="contacts_find",

@@ -315,3 +315,9 @@ def test_screenshot_goes_to_output_or_file(terminal):
 
     terminal.type("screencap /sdcard/s.png")
     assert terminal.files.read("/sdcard/s.png") == PNG
+
+
+def test_output_leaves_in_one_piece_unless_something_waits(terminal):
+    terminal.type("echo a; echo b; sleep 0; echo c; cat; echo d")
+
+    assert terminal.written == [(1, b"a\nb\n"), (1, b"c\n"), (1, b"d\n")]

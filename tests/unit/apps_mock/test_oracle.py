@@ -17,9 +17,13 @@ IDS = [template.name for template in templates()]
 
 @pytest.mark.parametrize("template", templates(), ids=IDS)
 def test_the_oracle_takes_as_many_steps_as_its_template_says(phone_with, solve, template):
-    steps = [solve(phone_with(template.name, seed=seed, look=seed + 7)) for seed in range(5)]
+    count = 15 if "scrolls" in template.tags else 5
+    steps = [solve(phone_with(template.name, seed=seed, look=seed + 7)) for seed in range(count)]
 
-    assert steps == [template.oracle_steps] * 5
+    if "scrolls" in template.tags:
+        assert min(steps) < max(steps) <= template.oracle_steps
+    else:
+        assert steps == [template.oracle_steps] * 5
 
 
 @pytest.mark.parametrize("template", templates(), ids=IDS)
