@@ -1,13 +1,16 @@
 """The mock phone's shell: runs parsed command lines with commands that live in this process.
 
-The host's shell is never involved. Output keeps program order: each command's bytes leave before
-the next command begins, standard error among them where both go to the same place.
+The host's shell is never involved. Output keeps program order, standard error among it where both
+go to the same place. It leaves when a line has run, and before anything waits; sending each piece
+by itself would cost a round trip through the adb server per command.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from apps_mock.adb_files import Files, resolve
@@ -40,6 +43,7 @@ class Call:
     sinks: dict[int, Sink]
     variables: dict[str, str]
     terminal: Sink
+    flush: Callable[[], Awaitable[None]]
 
     def out(self, text: str | bytes) -> None:
         """Write to standard output."""
@@ -102,17 +106,23 @@ class Shell:
             if is_due.get(pipeline.joiner, True):
                 try:
                     self._last_code = await self._run_pipeline(pipeline)
-                finally:
+                except ShellExit:
                     await self._flush()
+                    raise
+        await self._flush()
         return self._last_code
 
     async def _flush(self) -> None:
         pending, self._pending = self._pending, []
-        for descriptor, data in pending:
-            await self._write_output(descriptor, data)
+        for descriptor, group in groupby(pending, key=itemgetter(0)):
+            await self._write_output(descriptor, b"".join(data for _, data in group))
+
+    async def _read_typed(self) -> bytes:
+        await self._flush()
+        return await self._read_input()
 
     async def _run_pipeline(self, pipeline: Pipeline) -> int:
-        read_input = self._read_input
+        read_input: ReadInput = self._read_typed
         code = 0
         for position, command in enumerate(pipeline.commands):
             is_last = position == len(pipeline.commands) - 1
@@ -158,7 +168,9 @@ class Shell:
         if command is None:
             sinks[2].write(f"{NAME}: {name}: inaccessible or not found\n".encode())
             return 127
-        call = Call(name, tuple(arguments), read_input, sinks, variables, self._terminal(1))
+        call = Call(
+            name, tuple(arguments), read_input, sinks, variables, self._terminal(1), self._flush
+        )
         try:
             exit_code = await command(call)
             self._store(sinks)

@@ -180,6 +180,7 @@ async def _sleep(call: Call) -> int:
         return call.fail(f"bad number {' '.join(call.arguments)}")
     if not 0 <= seconds < 1e6:
         return call.fail("bad number")
+    await call.flush()
     await asyncio.sleep(seconds)
     return 0
 
