@@ -1,7 +1,7 @@
 """Writes what the code already knows into the docs: the glossary, and the tables of the protocol.
 
-`python docs/make_reference.py` rewrites docs/glossary.md and the parts of docs/protocol.md between
-its markers. A test compares both with what the code says now.
+`python docs/make_reference.py` rewrites docs/glossary.md, docs/settings.md, and the parts between
+markers of docs/protocol.md and docs/operations.md. A test compares them with what the code says.
 """
 
 from __future__ import annotations
@@ -89,7 +89,47 @@ def error_trees() -> str:
     return "\n\n".join(parts)
 
 
-TABLES = {"topics": topic_table, "messages": message_table, "errors": error_trees}
+def endpoint_table() -> str:
+    """The endpoints of the cloud service's API, from its decorators."""
+    module = ast.parse((ROOT / "cloud_learner" / "api.py").read_text(encoding="utf-8"))
+    rows = []
+    for node in ast.walk(module):
+        for call in node.decorator_list if isinstance(node, ast.FunctionDef) else []:
+            if isinstance(call, ast.Call) and ast.unparse(call.func) in {"app.get", "app.post"}:
+                verb = ast.unparse(call.func).removeprefix("app.").upper()
+                path = ast.literal_eval(call.args[0])
+                rows.append((f"`{verb} {path}`", _first_line(ast.get_docstring(node))))
+    return _table(("endpoint", "answers"), sorted(rows))
+
+
+def settings() -> str:
+    """docs/settings.md: every field of every settings class, with its type and default."""
+    lines = ["# Settings", "", "Made from the code by `python docs/make_reference.py`.", ""]
+    for source in sorted(path for name in PACKAGES for path in (ROOT / name).glob("*.py")):
+        module = ast.parse(source.read_text(encoding="utf-8"))
+        for node in module.body:
+            if isinstance(node, ast.ClassDef) and node.name.endswith(("Settings", "Rules")):
+                name = f"{source.parent.name}.{source.stem}.{node.name}"
+                lines += [f"## {name}", "", _prose(ast.get_docstring(node) or ""), ""]
+                lines += [_table(("setting", "type", "default"), list(_fields(node))), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _fields(node: ast.ClassDef) -> Iterator[tuple[str, ...]]:
+    for one in node.body:
+        if isinstance(one, ast.AnnAssign):
+            made = re.sub(r"field\(default_factory=(\w+)\)", r"\1()", ast.unparse(one.value or one))
+            default = "required" if one.value is None else f"`{made}`"
+            kind = ast.unparse(one.annotation).replace("|", "\\|")
+            yield f"`{ast.unparse(one.target)}`", f"`{kind}`", default.replace("|", "\\|")
+
+
+TABLES = {
+    "endpoints": endpoint_table,
+    "errors": error_trees,
+    "messages": message_table,
+    "topics": topic_table,
+}
 
 
 def filled(page: str) -> str:
@@ -154,8 +194,9 @@ def _first_line(text: str | None) -> str:
 def main() -> None:
     """Rewrite the pages."""
     (DOCS / "glossary.md").write_text(glossary(), encoding="utf-8")
-    protocol = DOCS / "protocol.md"
-    protocol.write_text(filled(protocol.read_text(encoding="utf-8")), encoding="utf-8")
+    (DOCS / "settings.md").write_text(settings(), encoding="utf-8")
+    for page in (DOCS / "protocol.md", DOCS / "operations.md"):
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -31,8 +31,13 @@ def test_the_glossary_is_what_the_vocabulary_says(reference):
     assert read("docs/glossary.md") == reference.glossary(), "run python docs/make_reference.py"
 
 
-def test_the_protocols_tables_are_what_the_code_says(reference):
-    page = read("docs/protocol.md")
+def test_the_settings_are_what_the_code_reads(reference):
+    assert read("docs/settings.md") == reference.settings(), "run python docs/make_reference.py"
+
+
+@pytest.mark.parametrize("name", ["docs/protocol.md", "docs/operations.md"])
+def test_made_tables_are_what_the_code_says(reference, name):
+    page = read(name)
     assert page == reference.filled(page), "run python docs/make_reference.py"
 
 
