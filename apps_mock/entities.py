@@ -21,34 +21,35 @@ PSEUDO_WORD_SHARE = 0.7
 
 FIRST_NAMES = tuple(
     (
-        "Ada Alba Anton Arlo Aron Asta Basil Bela Bruno Carla Casper Celia Cora Dalia Dario Dina "
-        "Edda Egon Elias Ella Emil Enid Erik Esme Fabio Flora Freya Gerta Gideon Gilda Hanna Hector "
-        "Hilda Hugo Ida Igor Ilse Ingrid Ivo Jana Jasper Jonas Judith Kaspar Katja Kilian Lara "
-        "Leander Lena Linus Lotte Luca Magda Malik Mara Marek Milo Mina Nadia Nestor Nils Nora Odin "
-        "Olga Orla Oskar Paula Pavel Petra Quentin Ralf Ramona Rita Roman Rosa Ruben Runa Samir "
-        "Sanna Selma Silas Simon Sonja Stella Sven Tamara Tessa Theo Tilda Timo Ulla Uma Valentin "
-        "Vera Viktor Wanda Wilma Xenia Yara Yusuf Zelda Zora Agnes Albin Alma Amos Anika Arvid "
-        "August Beata Benno Birgit Boris Britta Carl Clara Cyril Dagmar David Diana Doris Edgar "
-        "Edith Elena Elvira Emma Erwin Eva Felix Frida Georg Greta Gustav Harald Heidi Helga Henrik "
-        "Iris Jakob Jutta Karin Klara Knut Konrad Laura Leo Liesel Lukas Maja Marlene Martin Mathis "
-        "Nele Norbert Otto Philipp Renate Robert Sabine Sigrid Sofia Stefan Sybille Tabea Thea "
-        "Tobias Ursula Verena Walter Yvonne"
+        "Ada Alba Anton Arlo Aron Asta Basil Bela Bruno Carla Casper Celia Cora Dalia Dario "
+        "Dina Edda Egon Elias Ella Emil Enid Erik Esme Fabio Flora Freya Gerta Gideon Gilda "
+        "Hanna Hector Hilda Hugo Ida Igor Ilse Ingrid Ivo Jana Jasper Jonas Judith Kaspar "
+        "Katja Kilian Lara Leander Lena Linus Lotte Luca Magda Malik Mara Marek Milo Mina "
+        "Nadia Nestor Nils Nora Odin Olga Orla Oskar Paula Pavel Petra Quentin Ralf Ramona "
+        "Rita Roman Rosa Ruben Runa Samir Sanna Selma Silas Simon Sonja Stella Sven Tamara "
+        "Tessa Theo Tilda Timo Ulla Uma Valentin Vera Viktor Wanda Wilma Xenia Yara Yusuf "
+        "Zelda Zora Agnes Albin Alma Amos Anika Arvid August Beata Benno Birgit Boris Britta "
+        "Carl Clara Cyril Dagmar David Diana Doris Edgar Edith Elena Elvira Emma Erwin Eva "
+        "Felix Frida Georg Greta Gustav Harald Heidi Helga Henrik Iris Jakob Jutta Karin "
+        "Klara Knut Konrad Laura Leo Liesel Lukas Maja Marlene Martin Mathis Nele Norbert "
+        "Otto Philipp Renate Robert Sabine Sigrid Sofia Stefan Sybille Tabea Thea Tobias "
+        "Ursula Verena Walter Yvonne"
     ).split()
 )
 LAST_NAMES = tuple(
     (
         "Adler Albrecht Amsel Arendt Bader Becker Berger Birk Blum Bosch Brandt Busch Castell "
-        "Conrad Dahl Decker Dorn Eberle Eder Engel Falk Feld Fink Frank Fuchs Gabler Geiger Glas "
-        "Graf Gruber Haas Hahn Hartmann Heller Hirsch Holm Huber Jansen Kaiser Keller Kern Klein "
-        "Koch Kolb Kraus Lang Lindner Lorenz Maier Marten Metzger Moser Nagel Neumann Nolte Olsen "
-        "Ott Pauls Peters Pohl Quandt Rademacher Reiter Richter Roth Sander Sauer Schade Seidel "
-        "Stark Stein Sturm Tauber Thiel Ullmann Urban Vogel Voss Wagner Weber Wendt Winter Wirth "
-        "Zander Ziegler Zoller Ackermann Bach Bauer Baum Beck Berg Bischof Brand Braun Brenner "
-        "Burger Cramer Dietz Ebert Ernst Esser Fiedler Franke Frey Fuhrmann Gaertner Gross Hagen "
-        "Harder Heine Herzog Horn Jahn Jung Kessler Kirsch Kramer Kuhn Lehmann Linke Ludwig Mayer "
-        "Meister Nowak Pfeiffer Rabe Raabe Reich Riedel Ritter Rose Sachs Schenk Schubert Seiler "
-        "Simon Sommer Speer Stahl Straub Tesch Trapp Voigt Wachter Walther Weiss Werner Witt Wolf "
-        "Zeller Zimmer"
+        "Conrad Dahl Decker Dorn Eberle Eder Engel Falk Feld Fink Frank Fuchs Gabler Geiger "
+        "Glas Graf Gruber Haas Hahn Hartmann Heller Hirsch Holm Huber Jansen Kaiser Keller "
+        "Kern Klein Koch Kolb Kraus Lang Lindner Lorenz Maier Marten Metzger Moser Nagel "
+        "Neumann Nolte Olsen Ott Pauls Peters Pohl Quandt Rademacher Reiter Richter Roth "
+        "Sander Sauer Schade Seidel Stark Stein Sturm Tauber Thiel Ullmann Urban Vogel Voss "
+        "Wagner Weber Wendt Winter Wirth Zander Ziegler Zoller Ackermann Bach Bauer Baum Beck "
+        "Berg Bischof Brand Braun Brenner Burger Cramer Dietz Ebert Ernst Esser Fiedler "
+        "Franke Frey Fuhrmann Gaertner Gross Hagen Harder Heine Herzog Horn Jahn Jung Kessler "
+        "Kirsch Kramer Kuhn Lehmann Linke Ludwig Mayer Meister Nowak Pfeiffer Rabe Raabe "
+        "Reich Riedel Ritter Rose Sachs Schenk Schubert Seiler Simon Sommer Speer Stahl "
+        "Straub Tesch Trapp Voigt Wachter Walther Weiss Werner Witt Wolf Zeller Zimmer"
     ).split()
 )
 CITIES = tuple(

@@ -40,13 +40,15 @@ def _open_in_long_list(draw: Draw) -> Instance:
     )
 
 
-def _find(draw: Draw) -> Instance:
+def _search(draw: Draw) -> Instance:
     data, contact = _someone(draw)
     return Instance(
         words={"name": contact.name},
         data=data,
-        plan={("home", ""): Fill((Entry("search", contact.name),))},
-        page=PageGoal("home", "", (("search", contact.name),)),
+        plan={
+            ("home", ""): Fill((Entry("search", contact.name),), Event("go", "contact", contact.id))
+        },
+        page=PageGoal("contact", contact.id),
     )
 
 
@@ -136,15 +138,15 @@ TEMPLATES = (
         tags=("scrolls",),
     ),
     Template(
-        name="contacts_find",
+        name="contacts_search",
         app="contacts",
-        oracle_steps=4,
+        oracle_steps=5,
         phrasings=(
-            "Search my contacts for {name}",
-            "Type {name} into the search field of contacts",
-            "Search for {name} in contacts",
+            "Search my contacts for {name} and open it",
+            "Type {name} into the search field of contacts and open the result",
+            "Search for {name} in contacts and show the details",
         ),
-        set_up=_find,
+        set_up=_search,
     ),
     Template(
         name="contacts_favourite",
