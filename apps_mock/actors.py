@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from apps_mock.adb_clone import AdbClone
 from apps_mock.baselines import LexicalPolicy, NoopPolicy, RandomPolicy
 from apps_mock.oracle import OraclePolicy
 from apps_mock.phone import MockPhone
@@ -91,8 +92,9 @@ class Actors:
         actor = assignment.actor
         if actor == "release" and self._release is not None:
             return self._release
-        if actor == "oracle" and isinstance(phone, MockPhone):
-            return self._oracle(assignment, phone)
+        clone = _clone_of(phone)
+        if actor == "oracle" and clone is not None:
+            return self._oracle(assignment, clone)
         chosen = self._stateless.get(actor) or self._files.get(actor)
         if chosen is None:
             known = ", ".join(["release", "oracle", *self._stateless, *self._files])
@@ -106,6 +108,13 @@ class Actors:
         if assignment.purpose is Purpose.DEMONSTRATE and self._noise > 0.0:
             return NoisyTeacher(oracle, share=self._noise)
         return oracle
+
+
+def _clone_of(phone: Phone) -> MockPhone | None:
+    """The clone that is played, in process or over ADB; None on any other phone."""
+    if isinstance(phone, AdbClone):
+        return phone.phone
+    return phone if isinstance(phone, MockPhone) else None
 
 
 def read_policy_file(path: Path) -> Policy:

@@ -94,9 +94,9 @@ def _secrets_of(observation: Observation, rules: RedactionRules) -> list[tuple[s
                 found.append(("code", code))
             if description and (code := _one_time_code(description)):
                 found.append(("code", code))
-        for secret in rules.owner_secrets:
-            if secret and (secret in text or secret in description):
-                found.append(("owner", secret))
+        if rules.owner_secrets:
+            seen = f"{text}\n{description}"
+            found.extend(("owner", secret) for secret in rules.owner_secrets if secret in seen)
     return found
 
 

@@ -24,6 +24,7 @@ from device_runtime.slots import PhoneBase
 from device_runtime.supervisor import DeviceParts, Report
 from device_runtime.trajectory_log import TrajectoryLog
 from device_runtime.transitions import Transition
+from outrider.errors import MisuseError
 from outrider.output import Output
 from sync.adapter_file import AdapterFile, FloatArray
 from sync.clock import Clock, SystemClock
@@ -169,6 +170,15 @@ def reporter(out: Output) -> Report:
         out.event(event, **fields)
 
     return report
+
+
+@contextmanager
+def settings_as_misuse() -> Iterator[None]:
+    """A setting that cannot be used is the caller's mistake: exit code 2."""
+    try:
+        yield
+    except SettingsError as error:
+        raise MisuseError(str(error)) from error
 
 
 @contextmanager

@@ -56,27 +56,36 @@ def farm(
     from apps_mock.tasks import SUITE_VERSION, templates
     from device_runtime.settings import read_settings
     from device_runtime.supervisor import Supervisor
-    from outrider.device_wiring import assemble, open_policy, reporter, stop_on_signals
+    from outrider.device_wiring import (
+        assemble,
+        broker_address,
+        open_policy,
+        reporter,
+        settings_as_misuse,
+        stop_on_signals,
+    )
     from sync.clock import SystemClock
     from sync.messages import Role
 
     out = Output(json_lines=json)
-    settings = read_settings(
-        config,
-        environment=os.environ,
-        given={
-            "device_id": device,
-            "data_dir": data,
-            "broker_url": broker,
-            "credentials_file": credentials,
-            "fleet": fleet,
-            "channel": channel,
-            "base_dir": base,
-            "seats": seats,
-            "demonstration_noise": noise,
-        },
-        defaults={"seats": DEFAULT_SEATS},
-    )
+    with settings_as_misuse():
+        settings = read_settings(
+            config,
+            environment=os.environ,
+            given={
+                "device_id": device,
+                "data_dir": data,
+                "broker_url": broker,
+                "credentials_file": credentials,
+                "fleet": fleet,
+                "channel": channel,
+                "base_dir": base,
+                "seats": seats,
+                "demonstration_noise": noise,
+            },
+            defaults={"seats": DEFAULT_SEATS},
+        )
+        broker_address(settings)
     files = {str(path): read_policy_file(path) for path in policy or ()}
     release = open_policy(settings)
     actors = Actors(release, files=files, demonstration_noise=settings.demonstration_noise)

@@ -60,27 +60,36 @@ def run_phone(
     from apps_mock.tasks import SUITE_VERSION
     from device_runtime.settings import read_settings
     from device_runtime.supervisor import Supervisor
-    from outrider.device_wiring import assemble, open_policy, reporter, stop_on_signals
+    from outrider.device_wiring import (
+        assemble,
+        broker_address,
+        open_policy,
+        reporter,
+        settings_as_misuse,
+        stop_on_signals,
+    )
     from sync.clock import SystemClock
     from sync.messages import Role
 
     if (serial is not None) + mock + mock_adb != 1:
         raise MisuseError("name one phone: --serial SERIAL, --mock or --mock-adb")
     out = Output(json_lines=json)
-    settings = read_settings(
-        config,
-        environment=os.environ,
-        given={
-            "device_id": device,
-            "data_dir": data,
-            "broker_url": broker,
-            "credentials_file": credentials,
-            "fleet": fleet,
-            "channel": channel,
-            "base_dir": base,
-            "seats": 1,
-        },
-    )
+    with settings_as_misuse():
+        settings = read_settings(
+            config,
+            environment=os.environ,
+            given={
+                "device_id": device,
+                "data_dir": data,
+                "broker_url": broker,
+                "credentials_file": credentials,
+                "fleet": fleet,
+                "channel": channel,
+                "base_dir": base,
+                "seats": 1,
+            },
+        )
+        broker_address(settings)
     release = open_policy(settings)
 
     def show(assignment: Assignment, step: Step) -> None:
