@@ -6,6 +6,7 @@ output is whole. The older form and `exec:` are raw bytes with everything merged
 
 from __future__ import annotations
 
+import asyncio
 import struct
 from collections.abc import Mapping
 from typing import Final
@@ -15,6 +16,7 @@ from apps_mock.adb_shell import Command, Shell, ShellExit
 from apps_mock.adb_wire import Stream
 
 STDIN, STDOUT, STDERR, EXIT, CLOSE_STDIN = 0, 1, 2, 3, 4
+INTERRUPTED: Final = 130
 PROMPT: Final = b"clone:/ $ "
 _HEADER = struct.Struct("<BI")
 _INTERRUPT, _END, _ERASE = 3, 4, (8, 127)
@@ -34,6 +36,8 @@ class ShellSession:
         self._is_terminal = is_terminal
         self._frames = bytearray()
         self._is_input_closed = False
+        self._reading: asyncio.Task[bytes] | None = None
+        self._typed_ahead = b""
 
     async def run(self, line: str, commands: Mapping[str, Command], files: Files) -> None:
         """Run `line`, or what is typed where it is empty, and send the exit code."""
@@ -44,6 +48,9 @@ class ShellSession:
             code = await (shell.run(line) if line.strip() else self._interact(shell))
         except ShellExit as end:
             code = end.code
+        finally:
+            if self._reading is not None:
+                self._reading.cancel()
         if self._framed:
             await self._stream.write(_HEADER.pack(EXIT, 1) + bytes([code & 0xFF]))
 
@@ -58,7 +65,9 @@ class ShellSession:
         await self._stream.write(data)
 
     async def _read_all_input(self) -> bytes:
-        """Standard input up to its end."""
+        """Standard input up to its end; at a terminal the keys are the shell's, so nothing."""
+        if self._is_terminal:
+            return b""
         collected = bytearray()
         while data := await self._read_input():
             collected += data
@@ -90,7 +99,7 @@ class ShellSession:
         line = bytearray()
         code = 0
         await self._prompt()
-        while data := await self._read_input():
+        while data := await self._typed():
             for byte in data:
                 if byte == _END and self._is_terminal and not line:
                     return code
@@ -98,9 +107,37 @@ class ShellSession:
                     continue
                 text = line.decode(errors="replace")
                 line.clear()
-                code = await shell.run(text)
+                code = await self._run_line(shell, text)
                 await self._prompt()
         return code
+
+    async def _run_line(self, shell: Shell, line: str) -> int:
+        """Run a typed line; at a terminal Ctrl-C ends it, other keys are kept for later."""
+        if not self._is_terminal:
+            return await shell.run(line)
+        running = asyncio.create_task(shell.run(line))
+        try:
+            while not running.done() and not self._is_input_closed:
+                reading = self._reading = self._reading or asyncio.create_task(self._read_input())
+                await asyncio.wait({running, reading}, return_when=asyncio.FIRST_COMPLETED)
+                if reading.done():
+                    self._reading = None
+                    self._typed_ahead += reading.result()
+                if _INTERRUPT in self._typed_ahead:
+                    self._typed_ahead = b""
+                    await self._write_output(STDOUT, b"^C\n")
+                    return INTERRUPTED
+            return await running
+        finally:
+            running.cancel()
+
+    async def _typed(self) -> bytes:
+        """What was typed meanwhile, or what is typed next; empty at the end."""
+        if self._typed_ahead:
+            data, self._typed_ahead = self._typed_ahead, b""
+            return data
+        reading, self._reading = self._reading, None
+        return await (reading or self._read_input())
 
     async def _take(self, byte: int, line: bytearray) -> bool:
         """Add a typed byte to the line; True where the line is complete."""

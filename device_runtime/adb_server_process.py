@@ -1,7 +1,8 @@
 """A private adb server as a child process; the user's own server is never used, asked or ended.
 
 Its keys live in a folder of ours, and it looks for no phone by itself (no USB scan, no emulator
-ports, no mDNS) unless USB phones are wanted. It ends when we end it, by its process id.
+ports, no mDNS) unless USB phones are wanted. It ends when we end it, by its process id; one that
+a killed run left behind in the same folder is ended before the next one starts.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -67,6 +69,7 @@ class AdbServerProcess:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise SettingsError(f"cannot use {self._folder} for the adb server: {error}") from error
+        self._end_orphan()
         for _ in range(_ATTEMPTS):
             self.port = _free_port()
             self._spawn(binary)
@@ -84,6 +87,7 @@ class AdbServerProcess:
         process, self._process = self._process, None
         if process is None:
             return
+        self._pid_file.unlink(missing_ok=True)
         process.terminate()
         try:
             process.wait(STOP_TIMEOUT_S)
@@ -111,6 +115,22 @@ class AdbServerProcess:
                 )
             except OSError as error:
                 raise SettingsError(f"cannot run {binary} as adb: {error}") from error
+
+        self._pid_file.write_text(f"{self._process.pid} {self.port}")
+
+    @property
+    def _pid_file(self) -> Path:
+        return self._folder / "adb-server.pid"
+
+    def _end_orphan(self) -> None:
+        """End the server of an earlier run in this folder that was killed before it could."""
+        try:
+            pid, port = self._pid_file.read_text().split()
+            command = Path(f"/proc/{int(pid)}/cmdline").read_text().rstrip("\0").split("\0")
+            if command[1:] == ["-P", port, "nodaemon", "server"]:
+                os.kill(int(pid), signal.SIGTERM)
+        except (OSError, ValueError):
+            return
 
     def _answers(self) -> bool:
         """Wait until the server answers; False where it ended or stayed silent."""

@@ -35,10 +35,10 @@ from sync.vocabulary import (
     wait,
 )
 
-TEMPLATES = ("settings_switch", "contacts_find", "clock_add_labelled", "tickets_find_class")
+TEMPLATES = ("settings_switch", "contacts_search", "clock_add_labelled", "tickets_find_class")
 
 
-def assignment_of(template="contacts_find", seed=1, look=1):
+def assignment_of(template="contacts_search", seed=1, look=1):
     return Assignment(AssignmentId("a"), template=template, seed=seed, split=Split.TRAIN, look=look)
 
 

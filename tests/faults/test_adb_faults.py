@@ -19,7 +19,7 @@ from sync.vocabulary import Assignment, AssignmentId, Key, press
 def clone(tmp_path):
     clone = AdbClone(tmp_path / "adb")
     clone.start()
-    clone.reset(Assignment(AssignmentId("a"), template="contacts_find", seed=1))
+    clone.reset(Assignment(AssignmentId("a"), template="contacts_search", seed=1))
     yield clone
     clone.close()
 
@@ -86,6 +86,18 @@ def test_adb_server_keeps_its_keys_in_its_own_folder(tmp_path):
     server.stop()
 
     assert (tmp_path / "adb" / "adb-server.log").is_file()
+
+
+def test_server_of_a_killed_run_is_ended_by_the_next_one(tmp_path):
+    killed = AdbServerProcess(tmp_path)
+    killed.start()
+    orphan = killed._process
+
+    server = AdbServerProcess(tmp_path)
+    server.start()
+    server.stop()
+
+    assert orphan.wait(10) == -signal.SIGTERM
 
 
 def test_missing_adb_program_is_told_before_anything_starts(tmp_path):

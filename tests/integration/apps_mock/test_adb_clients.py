@@ -19,7 +19,7 @@ def clone(tmp_path_factory):
 
 @pytest.fixture
 def device(clone):
-    clone.reset(Assignment(AssignmentId("a"), template="contacts_find", seed=1))
+    clone.reset(Assignment(AssignmentId("a"), template="contacts_search", seed=1))
     return adbutils.AdbClient(port=clone.server.port).device(clone.daemon.serial)
 
 

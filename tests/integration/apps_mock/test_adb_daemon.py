@@ -20,7 +20,7 @@ VERSION = 0x01000001
 @pytest.fixture
 def phone():
     phone = MockPhone()
-    phone.load("contacts_find", 1)
+    phone.load("contacts_search", 1)
     return phone
 
 
@@ -318,3 +318,48 @@ def test_adb_shell_reads_commands_from_its_input(adb, daemon, tmp_path):
         done = subprocess.run(command, stdin=stdin, capture_output=True, timeout=30, check=False)
 
     assert (done.stdout, done.returncode) == (b"one\ntwo\n", 4)
+
+
+class Keyboard:
+    """A terminal session over a hand-written peer."""
+
+    def __init__(self, peer):
+        self.peer = peer
+        peer.greet()
+        _, self.remote, self.local, *_ = peer.open(b"shell,v2,TERM=xterm,pty:")
+
+    def press(self, keys):
+        data = struct.pack("<BI", 0, len(keys)) + keys
+        self.peer.send(b"WRTE", self.local, self.remote, data)
+
+    def read_until(self, end):
+        """What the screen shows up to `end`, or the exit code's packet."""
+        shown = b""
+        while not shown.endswith(end):
+            command, _, _, data, _ = self.peer.receive()
+            if command == b"WRTE":
+                self.peer.send(b"OKAY", self.local, self.remote)
+                shown += data[5:]
+        return shown
+
+
+def test_terminal_echoes_edits_and_runs_what_is_typed(peer):
+    keyboard = Keyboard(peer)
+    keyboard.read_until(b"$ ")
+
+    keyboard.press(b"echo hix\x7f\r")
+
+    assert keyboard.read_until(b"hi\r\nclone:/ $ ").startswith(b"echo hix\b \b\r\n")
+
+
+def test_interrupt_at_the_terminal_ends_a_running_command(peer):
+    keyboard = Keyboard(peer)
+    keyboard.read_until(b"$ ")
+    keyboard.press(b"sleep 1000\r")
+    keyboard.read_until(b"\n")
+
+    keyboard.press(b"\x03")
+    keyboard.read_until(b"^C\r\nclone:/ $ ")
+    keyboard.press(b"exit 5\r")
+
+    assert keyboard.read_until(b"\x05").endswith(b"\x05")
