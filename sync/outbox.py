@@ -38,6 +38,9 @@ class Backoff:
 
 
 RESEND: Final = Backoff(first_s=2.0, cap_s=60.0)
+_PATIENCE: Final = 3.0
+"""A resend waits at least for this many times the usual answer, so that it adds no load to a slow
+cloud's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class OutboxRow:
 @dataclass(slots=True)
 class _Outstanding:
     size_bytes: int
+    sent_at_s: float
     sends: int
     resend_at_s: float
 
@@ -105,6 +109,7 @@ class Outbox:
         self._backoff = backoff
         self._max_outstanding_bytes = max_outstanding_bytes
         self._outstanding: dict[int, _Outstanding] = {}
+        self._usual_answer_s = 0.0
 
     def claim(self, window: int) -> list[OutboxRow]:
         """Rows to send now: those whose answer is overdue, then new ones while the window has room.
@@ -129,8 +134,11 @@ class Outbox:
             return 0
         with transaction(self._conn):
             deleted = self._conn.executemany("DELETE FROM outbox WHERE seq = ?", gone).rowcount
+        now_s = self._clock.monotonic_s()
         for (seq,) in gone:
-            self._outstanding.pop(seq, None)
+            held = self._outstanding.pop(seq, None)
+            if held is not None:
+                self._usual_answer_s += (now_s - held.sent_at_s - self._usual_answer_s) / 8
         return deleted
 
     def reject(self, rejected: Sequence[tuple[int, str]]) -> None:
@@ -146,11 +154,8 @@ class Outbox:
             self._outstanding.pop(seq, None)
 
     def expect_nothing(self) -> None:
-        """Make every outstanding row due now: the connection or the cloud that had them is gone."""
-        now_s = self._clock.monotonic_s()
-        for held in self._outstanding.values():
-            held.resend_at_s = now_s
-            held.sends = 0
+        """Forget what is outstanding, so that it is claimed again: who had it is gone."""
+        self._outstanding.clear()
 
     def next_due_s(self) -> float | None:
         """Monotonic time at which the next resend is due; None with nothing outstanding."""
@@ -200,5 +205,13 @@ class Outbox:
     def _hold(self, row: OutboxRow, now_s: float) -> None:
         held = self._outstanding.get(row.seq)
         sends = 0 if held is None else held.sends + 1
-        wait_s = self._backoff.delay_s(sends, self._random)
-        self._outstanding[row.seq] = _Outstanding(len(row.body.data), sends, now_s + wait_s)
+        wait_s = max(
+            self._backoff.delay_s(sends, self._random),
+            min(_PATIENCE * self._usual_answer_s, self._backoff.cap_s),
+        )
+        self._outstanding[row.seq] = _Outstanding(
+            size_bytes=len(row.body.data),
+            sent_at_s=now_s if held is None else held.sent_at_s,
+            sends=sends,
+            resend_at_s=now_s + wait_s,
+        )

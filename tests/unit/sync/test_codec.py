@@ -165,3 +165,30 @@ def test_equal_messages_have_equal_bytes():
     again = replace(upload(2), schema_version=1)
     assert codec.encode_body(again) == codec.encode_body(upload(2))
     assert codec.encode_episode(episode(2)) == codec.encode_episode(episode(2))
+
+
+VERSION_1 = bytes.fromhex(
+    "8ba17601a46b696e64a56576656e74a6646576696365a770686f6e652d31aa696e7374616c6c5f6964a169a7626f"
+    "6f745f6964a162a673747265616da66f7574626f78a373657107aa73656e745f61745f6d73cf0000018bcfe56801"
+    "a3656e63a76d73677061636ba4626f6479c44284a46b696e64a9696e7374616c6c6564a66669656c647381a77265"
+    "6c65617365a27231a561745f6d73cf0000018bcfe56800ae736368656d615f76657273696f6e01a7617474656d70"
+    "7402"
+)
+"""An event as version 1 of the wire sent it; a device that was never updated still does."""
+
+
+def test_what_version_1_sent_is_still_read():
+    envelope = codec.decode_envelope(VERSION_1)
+    assert (envelope.device, envelope.stream, envelope.seq, envelope.attempt) == (
+        "phone-1",
+        "outbox",
+        7,
+        2,
+    )
+    assert codec.decode_message(envelope) == Event(
+        kind="installed", fields={"release": "r1"}, at_ms=1_700_000_000_000
+    )
+
+
+def test_version_1_is_still_written_byte_by_byte():
+    assert codec.encode_envelope(codec.decode_envelope(VERSION_1)) == VERSION_1

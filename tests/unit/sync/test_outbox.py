@@ -88,6 +88,17 @@ def test_an_unanswered_row_is_sent_again_after_two_seconds_and_says_so(conn, clo
     assert [(row.seq, row.attempt) for row in box.claim(64)] == [(1, 2)]
 
 
+def test_a_cloud_that_answers_slowly_is_given_more_time(conn, clock):
+    put(conn, *map(event, range(50)))
+    box = new_outbox(conn, clock)
+    for seq in range(1, 50):
+        box.claim(1)
+        clock.advance(1.9)
+        box.acknowledge([seq])
+    box.claim(1)
+    assert box.next_due_s() - clock.monotonic_s() > 5.0
+
+
 def test_an_acknowledged_row_is_gone_and_acknowledging_again_changes_nothing(conn, clock):
     put(conn, event(1), event(2))
     box = new_outbox(conn, clock)
