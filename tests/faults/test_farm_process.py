@@ -23,7 +23,7 @@ pytestmark = pytest.mark.timeout(180)
 
 ROOT = Path(__file__).resolve().parents[2]
 FARM = "farm-1"
-TEMPLATES = ("settings_switch", "contacts_find", "clock_add", "tickets_orders")
+TEMPLATES = ("settings_switch", "contacts_search", "clock_add", "tickets_orders")
 
 
 class Cloud:
