@@ -10,12 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+import structlog
 
 from device_runtime.agent import EpisodeMachine, EpisodeOrigin, Safety, judge_end
-from device_runtime.errors import DeviceError, PhoneFaultError, PhoneLostError
+from device_runtime.errors import DeviceError, PhoneFaultError, PhoneLostError, UnknownTaskError
 from device_runtime.ports import Decided, Phone, Policy, PolicyRequest, Verifier
 from sync.clock import Clock
 from sync.vocabulary import FACTORY_RELEASE, Assignment, DeviceId, Episode, ReleaseId, Step, Verdict
+
+_log = structlog.get_logger()
+_Result = TypeVar("_Result")
 
 PolicyFor = Callable[[Assignment, Phone], Policy]
 """Who acts in an assignment, on a seat's phone; seats that get the same object share batches."""
@@ -52,21 +59,45 @@ class _Seat:
     machine: EpisodeMachine | None = None
     policy: Policy | None = field(default=None)
 
+    def reset(self, machine: EpisodeMachine) -> None:
+        prepared = _or_fail(machine, partial(self.phone.reset, machine.assignment))
+        if prepared is not None:
+            machine.begin(prepared)
+
     def look(self, machine: EpisodeMachine) -> PolicyRequest | None:
-        try:
-            return machine.see(self.phone.observe())
-        except (PhoneLostError, PhoneFaultError) as error:
-            machine.fail(str(error))
-            return None
+        observation = _or_fail(machine, self.phone.observe)
+        return None if observation is None else machine.see(observation)
 
     def carry_out(self, machine: EpisodeMachine, decided: Decided) -> None:
         action = machine.choose(decided)
         if action is None:
             return
-        try:
-            machine.acted(self.phone.act(action))
-        except (PhoneLostError, PhoneFaultError) as error:
-            machine.fail(str(error))
+        outcome = _or_fail(machine, partial(self.phone.act, action))
+        if outcome is not None:
+            machine.acted(outcome)
+
+    def close(self, machine: EpisodeMachine) -> Played:
+        verdict = _or_fail(machine, partial(judge_end, self.verifier, machine.close()))
+        self.machine = self.policy = None
+        return Played(machine.close(), verdict)
+
+
+def _or_fail(machine: EpisodeMachine, work: Callable[[], _Result]) -> _Result | None:
+    """What `work` returns; where the phone breaks, None, and the episode is an env_error.
+
+    A phone in process can break in any way: a defect of one clone must not end a whole farm, and
+    its assignment must not wait for the next start to break that one too.
+    """
+    try:
+        return work()
+    except UnknownTaskError:
+        raise
+    except (PhoneLostError, PhoneFaultError) as error:
+        machine.fail(str(error))
+    except Exception as error:  # noqa: BLE001 - see above
+        _log.exception("phone_broke", template=machine.assignment.template)
+        machine.fail(f"{type(error).__name__}: {error}")
+    return None
 
 
 class Seats:
@@ -142,10 +173,7 @@ class Seats:
             encodes=policy.wants_encoding,
             safety=self._safety,
         )
-        try:
-            machine.begin(seat.phone.reset(assignment))
-        except (PhoneLostError, PhoneFaultError) as error:
-            machine.fail(str(error))
+        seat.reset(machine)
         seat.machine, seat.policy = machine, policy
 
     def turn(self) -> list[Played]:
@@ -182,11 +210,8 @@ class Seats:
         return list(groups.values())
 
     def _close_ended(self) -> list[Played]:
-        ended = []
-        for seat in self._seats:
-            machine = seat.machine
-            if machine is not None and machine.end_reason is not None:
-                episode = machine.close()
-                ended.append(Played(episode, judge_end(seat.verifier, episode)))
-                seat.machine = seat.policy = None
-        return ended
+        return [
+            seat.close(seat.machine)
+            for seat in self._seats
+            if seat.machine is not None and seat.machine.end_reason is not None
+        ]

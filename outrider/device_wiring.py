@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from types import FrameType
 from urllib.parse import urlsplit
 
+from device_runtime.agent import Safety
 from device_runtime.assignments import AssignmentQueue
 from device_runtime.errors import SettingsError
 from device_runtime.installer import Installer
@@ -26,6 +27,7 @@ from device_runtime.trajectory_log import TrajectoryLog
 from device_runtime.transitions import Transition
 from outrider.errors import MisuseError
 from outrider.output import Output
+from outrider.parent import stop_without_parent
 from sync.adapter_file import AdapterFile, FloatArray
 from sync.clock import Clock, SystemClock
 from sync.errors import RejectedError
@@ -115,6 +117,7 @@ def assemble(
     policy_for: PolicyFor,
     templates: tuple[TemplateInfo, ...] = (),
     suite_version: str = "",
+    safety: Safety | None = None,
     on_step: Callable[[Assignment, Step], None] | None = None,
 ) -> DeviceParts:
     """Everything that a device process is made of; nothing has been started yet."""
@@ -148,6 +151,7 @@ def assemble(
             device_id=settings.device_id,
             clock=clock,
             new_id=new_uuid7,
+            safety=safety,
             on_step=on_step,
         ),
         shelf=ReleaseShelf(
@@ -183,7 +187,10 @@ def settings_as_misuse() -> Iterator[None]:
 
 @contextmanager
 def stop_on_signals() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set, however often they come, while the block runs."""
+    """An event that Ctrl-C and SIGTERM set, however often they come, while the block runs.
+
+    A child of `outrider up` is stopped by the loss of its parent, too.
+    """
     stop = threading.Event()
 
     def ask_to_stop(number: int, frame: FrameType | None) -> None:
@@ -193,6 +200,7 @@ def stop_on_signals() -> Iterator[threading.Event]:
     before = {
         number: signal.signal(number, ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)
     }
+    stop_without_parent(stop)
     try:
         yield stop
     finally:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,11 +28,19 @@ from outrider.options import Json
 from outrider.output import Output
 
 if TYPE_CHECKING:
+    from device_runtime.agent import Safety
     from device_runtime.seats import SeatPhone
     from device_runtime.settings import Settings
     from sync.vocabulary import Assignment, Step, TemplateInfo
 
 ADB_PORT = 5037
+
+
+class Guard(StrEnum):
+    """Which rules decide before each action."""
+
+    OWNED = "owned"
+    NONE = "none"
 
 
 def run_phone(
@@ -46,6 +55,10 @@ def run_phone(
     mock_adb: Annotated[
         bool, typer.Option("--mock-adb", help="A mock phone behind an adb server of its own.")
     ] = False,
+    guard: Annotated[
+        Guard | None,
+        typer.Option("--guard", help="Rules: owned for a --serial, none for a mock phone."),
+    ] = None,
     broker: Broker = None,
     credentials: Credentials = None,
     fleet: Fleet = None,
@@ -111,6 +124,7 @@ def run_phone(
             policy_for=Actors(release).policy_for,
             templates=_templates() if serial is None else (),
             suite_version=SUITE_VERSION if serial is None else "",
+            safety=_safety(guard or (Guard.NONE if serial is None else Guard.OWNED)),
             on_step=show,
         )
         supervisor = Supervisor(parts, settings, clock=SystemClock(), report=reporter(out))
@@ -126,6 +140,13 @@ def run_phone(
             )
             counts = supervisor.run(stop, max_episodes=episodes)
     out.summary(device_id=device, **asdict(counts))
+
+
+def _safety(guard: Guard) -> Safety:
+    from device_runtime.agent import Safety
+    from device_runtime.guard import OWNED, PERMISSIVE
+
+    return Safety(guard_rules=OWNED if guard is Guard.OWNED else PERMISSIVE)
 
 
 def _templates() -> tuple[TemplateInfo, ...]:

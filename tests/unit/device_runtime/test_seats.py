@@ -101,6 +101,31 @@ def test_lost_phone_ends_its_own_episode_only():
     assert [item.verdicts for item in played if item.episode.seat == 0] == [()]
 
 
+@pytest.mark.parametrize("method", ["reset", "observe", "act", "judge"])
+def test_phone_that_breaks_ends_its_own_episode_as_an_env_error(method, monkeypatch):
+    def broken(*_):
+        raise KeyError("a defect of this clone")
+
+    phones = [ScriptedPhone(pages=2), ScriptedPhone(pages=2)]
+    monkeypatch.setattr(phones[0], method, broken)
+    turner = FunctionPolicy(
+        lambda request: (
+            finish()
+            if request.observation.elements[0].text == "page 1"
+            else tap(0.5, 0.12, element=1)
+        )
+    )
+    seats = make_seats(2, turner, phones=phones)
+
+    played = play_all(seats, [an_assignment(0), an_assignment(1)])
+
+    by_seat = {item.episode.seat: item for item in played}
+    assert by_seat[0].episode.end_reason is EndReason.ENV_ERROR
+    assert "KeyError" in by_seat[0].episode.end_detail
+    assert by_seat[0].verdict is None
+    assert by_seat[1].verdict.success
+
+
 def test_unknown_template_is_refused_and_leaves_the_seat_free():
     seats = make_seats(1, FunctionPolicy(random_walk))
 

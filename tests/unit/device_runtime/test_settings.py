@@ -1,10 +1,9 @@
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from device_runtime.errors import SettingsError
-from device_runtime.settings import Settings, read_settings
+from device_runtime.settings import read_settings
 
 
 def read(file=None, environment=None, defaults=None, **given):
@@ -111,9 +110,3 @@ def test_password_is_the_first_line_of_its_file(tmp_path):
 def test_credentials_that_cannot_be_read_are_an_error(tmp_path):
     with pytest.raises(SettingsError, match="cannot be read"):
         read(credentials_file=tmp_path / "nothing").password()
-
-
-def test_every_setting_occurs_in_the_docs(root):
-    page = (root / "docs" / "runtime.md").read_text(encoding="utf-8")
-
-    assert [item.name for item in fields(Settings) if f"`{item.name}`" not in page] == []
