@@ -1,0 +1,12 @@
+"""Where log lines go: stderr, because stdout belongs to what a command prints."""
+
+from __future__ import annotations
+
+import sys
+
+import structlog
+
+
+def log_to_stderr() -> None:
+    """Send every log line of this process to stderr."""
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(file=sys.stderr))
