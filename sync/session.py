@@ -63,7 +63,7 @@ __all__ = [
 _log = structlog.get_logger()
 _Command = Callable[[], object]
 _Item = TransportEvent | _Command
-_CLOSE_TIMEOUT_S = 5.0
+_CLOSE_TIMEOUT_S = 10.0
 _DATABASE_RETRY_S = 1.0
 _PROGRESS_POLL_S = 0.2
 _MAX_BATCH = 256
@@ -93,7 +93,7 @@ class _Loop:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after it has said goodbye; True where it did so in time."""
+        """Let the thread end its turn and say goodbye, and wait for it."""
         self._stopping = True
         self._items.put(_nothing)
         if self._thread.ident is not None:
