@@ -1,21 +1,18 @@
 """The wire as the rest of the project sees it: DeviceSession on phones and farms, CloudSession.
 
 Each runs its link in one background thread that takes everything from one queue: the driver's
-events, wake-ups and commands from other threads. No callback of the driver does any work, and no
-lock is held while something is published.
+events, wake-ups and commands from other threads (sync.session_loop).
 """
 
 from __future__ import annotations
 
 import queue
-import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Protocol
 
 import structlog
 
@@ -41,13 +38,10 @@ from sync.messages import (
 )
 from sync.outbox import depth, parked
 from sync.ports import (
-    Connected,
-    Disconnected,
     FileSource,
-    Incoming,
     Transport,
-    TransportEvent,
 )
+from sync.session_loop import Item, SessionLoop, nothing
 from sync.vocabulary import new_uuid7
 
 __all__ = [
@@ -61,98 +55,7 @@ __all__ = [
 ]
 
 _log = structlog.get_logger()
-_Command = Callable[[], object]
-_Item = TransportEvent | _Command
-_CLOSE_TIMEOUT_S = 10.0
-_DATABASE_RETRY_S = 1.0
 _PROGRESS_POLL_S = 0.2
-_MAX_BATCH = 256
-
-
-class _Work(Protocol):
-    def pump(self) -> float: ...
-
-    def take(self, events: Sequence[TransportEvent]) -> None: ...
-
-    def close(self) -> None: ...
-
-
-class _Loop:
-    """The thread that owns a link: hands it what waits in the queue, then what is due."""
-
-    def __init__(self, name: str, work: _Work, items: queue.SimpleQueue[_Item]) -> None:
-        self.database_errors = 0
-        self.connected = threading.Event()
-        self._work = work
-        self._items = items
-        self._failure: Exception | None = None
-        self._stopping = False
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Let the thread end its turn and say goodbye, and wait for it."""
-        self._stopping = True
-        self._items.put(_nothing)
-        if self._thread.ident is not None:
-            self._thread.join(_CLOSE_TIMEOUT_S)
-
-    def check(self) -> None:
-        """Raise what ended the thread, where something did."""
-        if self._failure is not None:
-            raise RuntimeError(f"{self._thread.name} ended by an error") from self._failure
-
-    def _run(self) -> None:
-        wait_s = 0.0
-        try:
-            while not self._stopping:
-                wait_s = self._turn(wait_s)
-        except Exception as error:  # noqa: BLE001 - the owner learns of it by its next call
-            self._failure = error
-            _log.exception("session_failed", session=self._thread.name)
-        finally:
-            self._work.close()
-
-    def _turn(self, wait_s: float) -> float:
-        try:
-            for group in self._drain(wait_s):
-                if callable(group):
-                    group()
-                else:
-                    self._work.take(group)
-            return self._work.pump()
-        except sqlite3.OperationalError as error:  # a full disk, or a writer that holds on too long
-            self.database_errors += 1
-            _log.warning("session_database_failed", session=self._thread.name, error=str(error))
-            return _DATABASE_RETRY_S
-
-    def _drain(self, wait_s: float) -> Iterator[list[TransportEvent] | _Command]:
-        """What waits in the queue, in order, with neighbouring events together."""
-        events: list[TransportEvent] = []
-        for item in self._waiting(wait_s):
-            if isinstance(item, Connected | Disconnected | Incoming):
-                events.append(item)
-                continue
-            if events:
-                yield events
-                events = []
-            yield item
-        if events:
-            yield events
-
-    def _waiting(self, wait_s: float) -> Iterator[_Item]:
-        try:
-            yield self._items.get(block=wait_s > 0, timeout=wait_s)
-            for _ in range(_MAX_BATCH - 1):
-                yield self._items.get_nowait()
-        except queue.Empty:
-            return
-
-
-def _nothing() -> None:
-    """Make a waiting loop look around."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +103,7 @@ class DeviceSession:
         self._reader_lock = threading.Lock()
         self._progress = threading.Condition()
         self._inbox: queue.SimpleQueue[InboxMessage] = queue.SimpleQueue()
-        self._items: queue.SimpleQueue[_Item] = queue.SimpleQueue()
+        self._items: queue.SimpleQueue[Item] = queue.SimpleQueue()
         self._fetcher = FileFetcher(self.send, clock=clock, new_id=new_id)
         self._clock = clock
         self._link = DeviceLink(
@@ -219,7 +122,7 @@ class DeviceSession:
             clock=clock,
             random=random or Random(self.boot_id),
         )
-        self._loop = _Loop(f"wire-{birth.device_id}", self._link, self._items)
+        self._loop = SessionLoop(f"wire-{birth.device_id}", self._link, self._items)
 
     def start(self) -> None:
         """Begin to work in the background; unfinished assignments are the first message."""
@@ -235,7 +138,7 @@ class DeviceSession:
 
     def wake(self) -> None:
         """Say that rows were committed to the outbox, so that they leave at once."""
-        self._items.put(_nothing)
+        self._items.put(nothing)
 
     def send(self, message: LiveMessage) -> None:
         """Publish a message that may be lost; without a connection it is."""
@@ -356,7 +259,7 @@ class CloudSession:
         new_id: Callable[[], str] = new_uuid7,
     ) -> None:
         boot_id = new_id()
-        self._items: queue.SimpleQueue[_Item] = queue.SimpleQueue()
+        self._items: queue.SimpleQueue[Item] = queue.SimpleQueue()
         self._link = CloudLink(
             transport=transport,
             sink=self._items.put,
@@ -373,7 +276,7 @@ class CloudSession:
             random=random or Random(boot_id),
             credit=credit,
         )
-        self._loop = _Loop("wire-cloud", self._link, self._items)
+        self._loop = SessionLoop("wire-cloud", self._link, self._items)
 
     def start(self) -> None:
         """Begin to work in the background."""
