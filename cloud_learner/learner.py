@@ -24,8 +24,10 @@ from cloud_learner.checkpoints import Checkpoint, load_checkpoint, save_checkpoi
 from cloud_learner.imitation import Imitation, ImitationSettings
 from cloud_learner.learner_store import AdapterKind, CampaignView, LearnerEpisode, LearnerStore
 from cloud_learner.replay import SuccessMemory
+from exporters.errors import ExportError
 from exporters.families.layout_t5 import LayoutT5, text_table_of
 from exporters.lora import attach
+from sync.errors import RejectedError
 from sync.vocabulary import Episode, Purpose
 
 _LOG = structlog.get_logger()
@@ -156,6 +158,7 @@ class Learner:
             return False
         if self._imitation is None:
             self._imitation = self._imitate(self._settings.warm_up, campaign)
+            self._imitation.updates = self.state.warm_up_updates
         metrics = {}
         for _ in range(_UPDATES_PER_POLL):
             metrics = self._imitation.update()
@@ -302,7 +305,15 @@ class Learner:
     def _deliver(self, name: str, kind: AdapterKind) -> None:
         if name in self.state.delivered:
             return
-        data = self._export(self._network, self._recent, self._settings.parity_steps)
+        try:
+            data = self._export(self._network, self._recent, self._settings.parity_steps)
+        except (ExportError, RejectedError) as error:
+            # Nothing is published that phones would act on differently; learning goes on, and the
+            # next adapter is checked anew.
+            _LOG.error("adapter_refused", adapter=name, error=str(error))
+            if kind is AdapterKind.WARM_UP:
+                raise
+            return
         self._store.deliver_adapter(
             data,
             name=name,
@@ -312,10 +323,11 @@ class Learner:
             parent=self.state.delivered[-1] if self.state.delivered else "",
         )
         self.state.delivered.append(name)
-        self._save()
+        self.save()
         _LOG.info("adapter_delivered", adapter=name, size_bytes=len(data))
 
-    def _save(self) -> None:
+    def save(self) -> None:
+        """Write the checkpoint: at every delivery, and when the process ends."""
         self.state.adapter = _adapter_state(self._network)
         if self._algorithm is not None:
             self.state.critic = self._algorithm.critic.state_dict()

@@ -15,7 +15,19 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from outrider import audit, clones, cloud, doctor, episodes, farm, phone_run, phones, releases
+from outrider import (
+    audit,
+    clones,
+    cloud,
+    doctor,
+    episodes,
+    farm,
+    learn,
+    phone_run,
+    phones,
+    releases,
+    up,
+)
 from outrider.errors import MisuseError
 from outrider.output import print_error
 from sync.errors import ProjectError
@@ -23,11 +35,13 @@ from sync.errors import ProjectError
 INTERRUPTED = 130
 
 COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
+    ("up", up.up),
     ("phone list", phones.list_phones),
     ("phone mock", phones.mock_phone),
     ("phone run", phone_run.run_phone),
     ("farm", farm.farm),
     ("cloud serve", cloud.serve_cloud),
+    ("cloud learn", learn.learn),
     ("cloud token", cloud.make_token),
     ("audit", audit.audit_fleet),
     ("episodes list", episodes.list_episodes),

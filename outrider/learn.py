@@ -1,0 +1,119 @@
+"""`outrider cloud learn`: the learner process beside a cloud service."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from outrider.device_options import DataDir
+from outrider.errors import MisuseError
+from outrider.options import Json
+from outrider.output import Output
+
+if TYPE_CHECKING:
+    from cloud_learner.learner import LearnerSettings
+
+POLL_S = 0.05
+
+
+class LearnerChoice(StrEnum):
+    """Algorithms that a campaign can run."""
+
+    A_RIDE = "a-ride"
+    SELF_IMITATION = "self-imitation"
+    BC = "bc"
+
+
+Learner = Annotated[
+    LearnerChoice,
+    typer.Option("--learner", help="What learns; bc goes on imitating demonstrations (control)."),
+]
+ControlCpu = Annotated[
+    float | None,
+    typer.Option("--learner-cpu-s", min=1.0, help="CPU seconds that the control arm spends."),
+]
+
+
+def learn(
+    *,
+    data: DataDir,
+    learner: Learner = LearnerChoice.A_RIDE,
+    learner_cpu_s: ControlCpu = None,
+    base: Annotated[
+        Path | None, typer.Option("--base", help="Base network; the shipped one if not set.")
+    ] = None,
+    database: Annotated[
+        str | None, typer.Option("--database", help="Database URL; DATA/cloud/cloud.db if not set.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Learn from the episodes in a cloud's database until its campaign is finished or Ctrl-C."""
+    import torch
+
+    from cloud_learner.learner import Learner as LearnerLoop
+    from cloud_learner.learner_store import LearnerStore
+    from cloud_learner.settings import ServiceSettings
+    from cloud_learner.store import Database, sqlite_url
+    from exporters.adapter_export import AdapterExporter
+    from exporters.base import DEFAULT_BASE_DIR, base_digest, ensure_exported, load_base
+    from outrider.device_wiring import stop_on_signals
+    from sync.clock import SystemClock
+
+    torch.set_num_threads(1)
+    out = Output(json_lines=json)
+    paths = ServiceSettings(data_dir=data)
+    file = paths.cloud_dir / "cloud.db"
+    if database is None and not file.is_file():
+        raise MisuseError(f"{data} holds no cloud database; start `outrider cloud serve` first")
+    source = base or DEFAULT_BASE_DIR
+    network = load_base(source)
+    digest = base_digest(network)
+    settings = learner_settings(learner, learner_cpu_s)
+    opened = Database(database or sqlite_url(file), migrate=False)
+    loop = LearnerLoop(
+        LearnerStore(opened, adapters_dir=paths.adapters_dir, clock=SystemClock()),
+        network,
+        base_digest=digest,
+        settings=settings,
+        export=AdapterExporter(
+            network,
+            base_digest=digest,
+            graphs_dir=ensure_exported(source, data / "base"),
+            rank=settings.rank,
+        ),
+        checkpoints_dir=paths.cloud_dir / "checkpoints",
+    )
+    with stop_on_signals() as stop:
+        out.event("started", role="learner", pid=os.getpid(), learner=learner.value)
+        try:
+            while not stop.is_set() and not loop.finished:
+                if not loop.poll():
+                    stop.wait(POLL_S)
+        finally:
+            loop.save()
+            opened.close()
+    out.summary(
+        rounds=loop.state.round_index,
+        delivered=loop.state.delivered,
+        learner_cpu_s=round(loop.state.cpu_s, 2),
+        warm_up_cpu_s=round(loop.state.warm_up_cpu_s, 2),
+    )
+
+
+def learner_settings(learner: LearnerChoice, control_cpu_s: float | None) -> LearnerSettings:
+    """The learner's settings behind a choice on the command line."""
+    from dataclasses import replace
+
+    from cloud_learner.a_ride import STABILISED
+    from cloud_learner.learner import LearnerSettings
+
+    chosen = LearnerSettings(algorithm="bc" if learner is LearnerChoice.BC else "a-ride")
+    if learner is LearnerChoice.SELF_IMITATION:
+        chosen = replace(chosen, a_ride=replace(STABILISED, policy_gradient=False))
+    if control_cpu_s is not None:
+        chosen = replace(chosen, control_cpu_s=control_cpu_s)
+    return chosen
