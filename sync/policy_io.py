@@ -24,7 +24,7 @@ import numpy as np
 
 from sync.grammar import ACTION_TYPES, MAX_WORDS, type_name
 from sync.screen_text import Goal, Item, items_of, match_bin, rows_of
-from sync.text_table import words_of
+from sync.text_table import stems_of
 from sync.vocabulary import Action, ActionKind, Episode, Observation, SlotRef
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class History:
     Attributes:
         entries: the latest actions, oldest first.
         memory: texts of the elements acted on lately; the policy can type or answer from them.
-        typed, tapped: folded words that were typed, and that stood on what was tapped.
+        typed, tapped: stems of words that were typed, and that stood on what was tapped.
     """
 
     entries: tuple[HistoryEntry, ...] = ()
@@ -146,9 +146,9 @@ def fold(
     entry = HistoryEntry(ACTION_TYPES.index(type_name(action)), label, screen_changed, valid)
     typed, tapped, memory = history.typed, history.tapped, history.memory
     if action.kind is ActionKind.TYPE and valid:
-        typed = typed | frozenset(words_of(label))
+        typed = typed | frozenset(stems_of(label))
     elif action.kind in _TOUCHES and label:
-        tapped = tapped | frozenset(words_of(label))
+        tapped = tapped | frozenset(stems_of(label))
         memory = (*(text for text in memory if text != label), label)[-MAX_MEMORY:]
     return History((*history.entries, entry)[-MAX_HISTORY:], memory, typed, tapped)
 
@@ -298,20 +298,20 @@ def _add_goal(
         if item.editable:
             in_fields.update(item.words)
     for position, word in enumerate(words):
-        folded = goal.folded[position]
+        stem = goal.stems[position]
         facts = (
-            ("stop_word", folded in goal.stop_words),
-            ("on_screen", folded in on_screen),
-            ("in_field", folded in in_fields),
-            ("typed_before", folded in history.typed),
-            ("tapped_before", folded in history.tapped),
+            ("stop_word", stem in goal.stop_words),
+            ("on_screen", stem in on_screen),
+            ("in_field", stem in in_fields),
+            ("typed_before", stem in history.typed),
+            ("tapped_before", stem in history.tapped),
         )
         rows.add(
             word,
             [name for name, on in facts if on],
             kind=KIND_GOAL,
             position=position + 1,
-            match=2 if folded in whole_labels else 1,
+            match=2 if stem in whole_labels else 1,
         )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sync.text_table import words_of
+from sync.text_table import stems_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sync.vocabulary import Element, Observation, Rect
 
 STOP_WORDS = frozenset(
-    words_of(
+    stems_of(
         "a an and as at be by for from in into is it its me my of on or please so that the then "
         "this to up use with you your"
     )
@@ -29,7 +29,7 @@ class Item:
     Attributes:
         element: index into the observation's elements.
         absorbed: indices of the elements whose labels it took.
-        words: folded words of the label.
+        words: stems of the label's words.
     """
 
     element: int
@@ -137,7 +137,7 @@ def _item(index: int, swallowed: Sequence[int], elements: Sequence[Element]) -> 
         absorbed=tuple(swallowed),
         class_name=element.class_name,
         label=label,
-        words=tuple(words_of(label)),
+        words=tuple(stems_of(label)),
         bounds=element.bounds,
         clickable=element.clickable,
         long_clickable=element.long_clickable,
@@ -153,9 +153,9 @@ def _item(index: int, swallowed: Sequence[int], elements: Sequence[Element]) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Goal:
-    """A goal's words, folded, and those that mean something; `Goal.of` makes each only once."""
+    """A goal's words as stems, and those that mean something; `Goal.of` makes each only once."""
 
-    folded: tuple[str, ...]
+    stems: tuple[str, ...]
     content: frozenset[str]
     stop_words: frozenset[str]
     phrase: str
@@ -165,11 +165,11 @@ class Goal:
     @lru_cache(maxsize=8192)
     def of(words: tuple[str, ...]) -> Goal:
         """The goal made of these words as they are written."""
-        folded = tuple(" ".join(words_of(word)) for word in words)
-        content = frozenset(word for word in folded if word and word not in STOP_WORDS)
-        stop = frozenset(folded) - content
-        phrase = f" {' '.join(word for word in folded if word)} "
-        return Goal(folded, content, stop, phrase, {})
+        stems = tuple(" ".join(stems_of(word)) for word in words)
+        content = frozenset(word for word in stems if word and word not in STOP_WORDS)
+        stop = frozenset(stems) - content
+        phrase = f" {' '.join(word for word in stems if word)} "
+        return Goal(stems, content, stop, phrase, {})
 
 
 def match_bin(text: str, goal: Goal) -> tuple[int, frozenset[str]]:
@@ -185,7 +185,7 @@ def match_bin(text: str, goal: Goal) -> tuple[int, frozenset[str]]:
 
 
 def _match(text: str, goal: Goal) -> tuple[int, frozenset[str]]:
-    words = words_of(text)
+    words = stems_of(text)
     if not words:
         return 0, frozenset()
     content = [word for word in words if word not in STOP_WORDS] or words

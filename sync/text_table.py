@@ -34,6 +34,21 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(word.casefold() for word in _WORD.findall(text))
 
 
+def stem(word: str) -> str:
+    """A folded word without its plural ending: "orders" → "order", "entries" → "entry"."""
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        return word[:-1]
+    return word
+
+
+@lru_cache(maxsize=65536)
+def stems_of(text: str) -> tuple[str, ...]:
+    """The words of a text for comparison: folded, and without plural endings."""
+    return tuple(stem(word) for word in words_of(text))
+
+
 @lru_cache(maxsize=65536)
 def buckets_of(text: str) -> tuple[int, ...]:
     """Hash-table rows of a text: one for each word and for each of its character 3- and 4-grams."""
