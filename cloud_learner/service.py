@@ -154,6 +154,7 @@ class CloudService:
             except TransientError as error:
                 _log.warning("tick_postponed", error=str(error))
             if until_finished and self.phase is Phase.FINISHED:
+                stop.wait(self._settings.linger_s)
                 return
             self._session.stats()  # raises where the session's thread ended by an error
             stop.wait(self._settings.tick_s)

@@ -118,6 +118,7 @@ class ServiceSettings:
         host, port: of the API; port 0 takes a free one.
         tick_s: pause of the director between two looks at the facts.
         progress_s: pause between two reports of progress.
+        linger_s: how long a service that ends with its campaign still listens to late messages.
     """
 
     data_dir: Path
@@ -127,6 +128,7 @@ class ServiceSettings:
     port: int = 0
     tick_s: float = 0.2
     progress_s: float = 2.0
+    linger_s: float = 3.0
     campaign: CampaignSettings = field(default_factory=CampaignSettings)
     dispatch: DispatchSettings = field(default_factory=DispatchSettings)
 

@@ -247,11 +247,19 @@ def make_scene() -> Iterator[Callable[..., Scene]]:
     """`make_scene(data_dir, transport, campaign=…)`: a service in a folder, closed at the end."""
     scenes: list[Scene] = []
 
-    def make(data_dir: Path, transport: Transport, *, campaign: CampaignSettings = QUICK) -> Scene:
+    def make(
+        data_dir: Path,
+        transport: Transport,
+        *,
+        campaign: CampaignSettings = QUICK,
+        port: int = 0,
+    ) -> Scene:
         clock = SystemClock()
         notices: list[object] = []
         service = CloudService(
-            ServiceSettings(data_dir=data_dir, campaign=campaign, tick_s=0.01),
+            ServiceSettings(
+                data_dir=data_dir, campaign=campaign, tick_s=0.01, linger_s=0.1, port=port
+            ),
             Edges(
                 transport=transport,
                 signer=Repository.create(data_dir / "tuf", data_dir / "keys", clock=clock),
