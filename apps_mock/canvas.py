@@ -7,6 +7,7 @@ thousands of times a second, mostly out of what was there before.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Final
 
 from apps_mock.look import Look
 from apps_mock.places import (
@@ -319,6 +320,11 @@ def _touchable(package: str, class_name: str, bounds: Rect, text: str, descripti
     )
 
 
+_BOXES_SIZE: Final = 16384
+_BOXES: dict[tuple[object, ...], Node] = {}
+"""Boxes by what they are made of; holding on to the children keeps their identities unique."""
+
+
 def _box(
     ids: str,
     package: str,
@@ -326,15 +332,21 @@ def _box(
     clickable: bool,  # noqa: FBT001 - a private constructor
     children: tuple[Node, ...],
 ) -> Node:
-    return Node(
-        BOX,
-        bounds,
-        resource_id=ids and f"{ids}row",
-        package=package,
-        clickable=clickable,
-        focusable=clickable,
-        children=children,
-    )
+    key = (ids, package, bounds, clickable, *map(id, children))
+    box = _BOXES.get(key)
+    if box is None:
+        if len(_BOXES) >= _BOXES_SIZE:
+            _BOXES.clear()
+        box = _BOXES[key] = Node(
+            BOX,
+            bounds,
+            resource_id=ids and f"{ids}row",
+            package=package,
+            clickable=clickable,
+            focusable=clickable,
+            children=children,
+        )
+    return box
 
 
 @lru_cache(maxsize=16384)

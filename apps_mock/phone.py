@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from apps_mock.clone_elements import elements_on
 from apps_mock.digests import StateHasher
 from apps_mock.layout import lay_out
 from apps_mock.look import Look, draw_look
@@ -43,7 +44,7 @@ from device_runtime.gestures import (
     input_events,
 )
 from device_runtime.ports import ActOutcome, PhoneInfo, ResetOutcome
-from device_runtime.ui_tree import Node, elements_of, to_xml
+from device_runtime.ui_tree import Node, to_xml
 from sync.vocabulary import (
     Action,
     ActionKind,
@@ -306,7 +307,7 @@ class MockPhone:
         observation = Observation(
             width_px=WIDTH_PX,
             height_px=HEIGHT_PX,
-            elements=elements_of((laid_out.root,), WIDTH_PX, HEIGHT_PX),
+            elements=elements_on(laid_out.root, WIDTH_PX, HEIGHT_PX),
             package=package,
             activity=activity,
             keyboard_shown=state.keyboard,
