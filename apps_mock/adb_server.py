@@ -9,6 +9,7 @@ adb server scans for emulators.
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
@@ -88,8 +89,11 @@ class MockAdbDaemon:
         if not self._started.wait(START_TIMEOUT_S):
             raise DaemonError("the mock adb daemon did not start in time; try again")
         if self._failure is not None:
+            self._thread.join()
+            self._thread = None
+            reason = os.strerror(self._failure.errno or 0)
             raise DaemonError(
-                f"cannot listen on {self.serial} ({self._failure.strerror}); choose another port"
+                f"cannot listen on {self.serial} ({reason}); choose another port"
             ) from self._failure
 
     def stop(self) -> None:
