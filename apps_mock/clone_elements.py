@@ -14,7 +14,7 @@ from sync.vocabulary import Element
 
 _SIZE: Final = 16384
 _REMEMBERED: dict[tuple[int, int, int], tuple[Node, tuple[Element, ...]]] = {}
-"""By the node's identity and the screen's size; holding on to the node keeps its identity unique."""
+"""By identity and the screen's size; holding on to the node keeps its identity unique."""
 
 
 def elements_on(root: Node, width_px: int, height_px: int) -> tuple[Element, ...]:

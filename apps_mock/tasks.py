@@ -22,7 +22,7 @@ from apps_mock.verifiers import Wanted
 from device_runtime.errors import UnknownTaskError
 from sync.vocabulary import Split
 
-SUITE_VERSION = "5"
+SUITE_VERSION = "6"
 """Rises whenever the same template, split and seed would give another task."""
 
 FIXTURES: dict[str, Callable[[Draw], Any]] = {

@@ -41,7 +41,8 @@ def _open_in_long_list(draw: Draw) -> Instance:
 
 
 def _search(draw: Draw) -> Instance:
-    data, contact = _someone(draw)
+    data = fixture_of(draw, draw.random.randrange(10, 15))
+    contact = draw.random.choice(data.contacts)
     return Instance(
         words={"name": contact.name},
         data=data,
