@@ -123,6 +123,14 @@ class OnnxPolicy:
         """Releases that requests may name."""
         return tuple(self._graphs)
 
+    def slot_shapes(self, rank: int) -> dict[str, tuple[int, int]]:
+        """Shapes of a whole adapter of one rank, by name of its tensors."""
+        slots = self._slots[_ENCODER] | self._slots[_DECODER]
+        return {
+            name: (slots[name][0], rank) if name.endswith(".lora_a") else (rank, slots[name][1])
+            for name in slots
+        }
+
     def use(self, release_id: str) -> None:
         """Let `release_id` act where a request names none.
 
@@ -295,9 +303,9 @@ def _session(path: Path, threads: int) -> Any:
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
-def _slots_of(session: Any) -> dict[str, Sequence[int | str]]:
-    """Shapes of the graph's optional inputs by name; the rank is a symbol."""
-    return {slot.name: slot.shape for slot in session.get_overridable_initializers()}
+def _slots_of(session: Any) -> dict[str, list[int]]:
+    """Shapes of the graph's optional inputs by name; the axis of the rank means nothing."""
+    return {slot.name: list(slot.shape) for slot in session.get_overridable_initializers()}
 
 
 def _written_adapter(path: Path, tensors: Mapping[str, npt.NDArray[np.float32]]) -> Any:

@@ -50,11 +50,13 @@ def export_base(network: LayoutT5, directory: Path, *, digest: str) -> None:
 
     Args:
         network: a base without adapters.
-        digest: `exporters.base.base_digest(network)`.
+        digest: what `exporters.base.base_digest` says of it.
 
     Raises:
         GraphError: a graph lost a symbolic axis or lacks a LoRA slot.
     """
+    if any(".lora_" in name for name in network.state_dict()):
+        raise ValueError("a base is exported without adapters: keep the network you attached to")
     directory.mkdir(parents=True, exist_ok=True)
     network.eval()
     encoder_inputs, encoder_axes = _encoder_example(network)

@@ -1,0 +1,142 @@
+"""`outrider bench policy`: what one action costs on this machine."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from outrider.errors import MisuseError
+from outrider.options import Json
+from outrider.output import Output
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from device_runtime.policy import OnnxPolicy
+    from device_runtime.ports import PolicyRequest
+    from sync.vocabulary import Observation
+
+_WORDS = (
+    "search settings network display sound battery about phone alarm timer contact message "
+    "ticket train station city class order date change cancel price seat window map home"
+).split()
+_RELEASE = "bench"
+_RANK = 16
+
+
+def bench_policy(
+    *,
+    elements: Annotated[int, typer.Option(help="Elements on each screen.", min=1)] = 64,
+    actions: Annotated[int, typer.Option(help="Actions to measure.", min=1)] = 200,
+    batch: Annotated[int, typer.Option(help="Screens at once, as a farm has.", min=1)] = 32,
+    base: Annotated[
+        Path | None, typer.Option("--base", help="Folder of a base; the shipped one if not given.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure one action from observation to action, with an adapter: thread CPU time."""
+    import tempfile
+
+    from device_runtime.policy import OnnxPolicy
+
+    out = Output(json_lines=json)
+    with tempfile.TemporaryDirectory(prefix="outrider-bench-") as folder:
+        policy = OnnxPolicy(_graphs(base, Path(folder)))
+    policy.load_adapter(_RELEASE, _some_adapter(policy))
+    policy.use(_RELEASE)
+    requests = _requests(elements, actions, Random(0))
+    alone = [_cpu_ms(lambda one=one: policy.decide([_encoded(one)])) for one in requests]
+    ready = [_encoded(one) for one in requests]
+    farm = _cpu_ms(
+        lambda: [policy.decide(ready[at : at + batch]) for at in range(0, actions, batch)]
+    )
+    out.summary(
+        elements=elements,
+        n=actions,
+        p50_ms=round(statistics.median(alone), 3),
+        p95_ms=round(statistics.quantiles(alone, n=20)[-1], 3) if actions > 1 else None,
+        tokens=max(one.encoded.length for one in ready if one.encoded is not None),
+        batch=batch,
+        batched_actions_per_cpu_s=round(actions / farm * 1000),
+        base=policy.base_digest,
+    )
+
+
+def _graphs(base: Path | None, cache: Path) -> Path:
+    """Exported graphs as they are, or those of a base."""
+    from device_runtime.policy import BASE_FILE
+    from exporters.base import DEFAULT_BASE_DIR, ensure_exported
+
+    if base is not None and not base.is_dir():
+        raise MisuseError(f"{base} is no folder: give --base a base or its exported graphs")
+    source = base or DEFAULT_BASE_DIR
+    return source if (source / BASE_FILE).exists() else ensure_exported(source, cache)
+
+
+def _some_adapter(policy: OnnxPolicy) -> dict[str, npt.NDArray[np.float32]]:
+    """An adapter for every slot, small enough to change little: its cost is that of a real one."""
+    import numpy as np
+
+    random = np.random.default_rng(0)
+    shapes = policy.slot_shapes(_RANK)
+    return {
+        name: random.normal(0, 0.01, shape).astype(np.float32) for name, shape in shapes.items()
+    }
+
+
+def _requests(elements: int, count: int, random: Random) -> list[PolicyRequest]:
+    from device_runtime.ports import PolicyRequest
+    from sync.policy_io import EMPTY_HISTORY
+
+    return [
+        PolicyRequest(
+            _screen(elements, random),
+            " ".join(random.choices(_WORDS, k=12)),
+            EMPTY_HISTORY,
+            Random(index),
+        )
+        for index in range(count)
+    ]
+
+
+def _screen(elements: int, random: Random) -> Observation:
+    """A made-up screen: rows of labelled widgets of several kinds."""
+    from sync.vocabulary import Element, Observation
+
+    height = 2400 // elements
+    kinds = ("Button", "TextView", "EditText", "Switch", "ImageView")
+    rows = []
+    for index in range(elements):
+        kind = random.choice(kinds)
+        rows.append(
+            Element(
+                f"android.widget.{kind}",
+                (0, index * height, 1080, index * height + max(1, height - 2)),
+                text=" ".join(random.choices(_WORDS, k=random.randint(1, 4))),
+                clickable=kind != "TextView",
+                editable=kind == "EditText",
+            )
+        )
+    return Observation(1080, 2400, tuple(rows), package="org.example.app")
+
+
+def _encoded(request: PolicyRequest) -> PolicyRequest:
+    from dataclasses import replace
+
+    from sync.policy_io import encode
+
+    return replace(request, encoded=encode(request.observation, request.goal, request.history))
+
+
+def _cpu_ms(work: Callable[[], object]) -> float:
+    """Thread CPU time of `work`, in milliseconds."""
+    started = time.thread_time()
+    work()
+    return (time.thread_time() - started) * 1000

@@ -1,0 +1,165 @@
+"""Exported graphs: axes, slots, agreement with torch, and one export for many processes."""
+
+import copy
+import json
+import shutil
+import subprocess
+import sys
+import warnings
+from random import Random
+
+import numpy as np
+import onnx
+import pytest
+import torch
+
+from exporters import lora, onnx_graph
+from exporters.base import base_digest, ensure_exported, load_base
+from exporters.errors import GraphError, ParityError
+from exporters.families.layout_t5 import TorchCallables, text_table_of
+from exporters.parity import check
+from sync.decoding import decide
+
+pytestmark = pytest.mark.timeout(600)  # the first test that asks for the graphs waits for them
+
+
+def shapes(path):
+    graph = onnx.load(path).graph
+    return {
+        value.name: [axis.dim_param or axis.dim_value for axis in value.type.tensor_type.shape.dim]
+        for value in (*graph.input, *graph.output)
+    }
+
+
+def test_graphs_have_symbolic_batch_tokens_and_prefix(base_dir):
+    encoder = shapes(base_dir / "encoder.onnx")
+    decoder = shapes(base_dir / "decoder.onnx")
+    assert encoder["text"] == ["batch", "tokens", 96]
+    assert encoder["cross_key_0"] == ["batch", 4, "tokens", 24]
+    assert decoder["prefix"] == ["batch", "prefix", 2]
+    assert decoder["pointers"] == ["batch", "tokens"]
+
+
+def test_every_adapted_layer_has_its_slots_in_one_graph_only(base_dir, tensors):
+    slots = [
+        {name for name in shapes(base_dir / file) if ".lora_" in name}
+        for file in ("encoder.onnx", "decoder.onnx")
+    ]
+    assert slots[0] | slots[1] == set(tensors)
+    assert not slots[0] & slots[1]
+    assert "decoder.block.0.layer.1.EncDecAttention.k.lora_a" in slots[0]
+
+
+def test_description_names_the_base(base_dir, network):
+    description = json.loads((base_dir / "base.json").read_text())
+    assert description["digest"] == base_digest(network)
+    assert description["policy_io_version"] == "layout_t5/1"
+
+
+def test_the_networks_choices_are_varied(adapted, encoded):
+    """Else agreement would prove little."""
+    side = TorchCallables(adapted)
+    chosen = decide(
+        encoded,
+        side.encoder,
+        side.decoder,
+        table=text_table_of(adapted),
+        temperatures=[0.0] * len(encoded),
+        randoms=[Random(0)] * len(encoded),
+    )
+    assert len({one.choices for one in chosen}) > 40
+    assert len({one.choices[0] for one in chosen}) > 8
+
+
+def test_base_without_adapter_acts_like_torch(network, base_dir, encoded):
+    report = check(network, base_dir, {}, encoded)
+    assert (report.n, report.agreements) == (200, 200)
+    assert report.max_difference < 1e-3
+
+
+def test_adapter_acts_like_torch_on_logged_observations(adapted, base_dir, tensors, encoded):
+    report = check(adapted, base_dir, tensors, encoded)
+    assert (report.n, report.agreements) == (200, 200)
+    assert report.max_difference < 1e-3
+
+
+def test_parity_fails_where_the_adapter_is_not_the_networks(
+    adapted, base_dir, tensors, encoded, noise
+):
+    with pytest.raises(ParityError, match="agree on"):
+        check(adapted, base_dir, noise(tensors, 1), encoded[:40])
+
+
+def test_parity_fails_on_a_small_difference_of_one_layer(adapted, base_dir, tensors, encoded):
+    slightly = {name: value.copy() for name, value in tensors.items()}
+    slightly["type_head.lora_b"][:, 0] += np.float32(0.01)  # one action type's logit
+    with pytest.raises(ParityError):
+        check(adapted, base_dir, slightly, encoded)
+
+
+def test_parity_refuses_what_is_not_a_number(adapted, base_dir, tensors, encoded):
+    broken = copy.deepcopy(adapted)
+    with torch.no_grad():
+        broken.type_head.base_layer.weight.fill_(float("nan"))
+    warnings.simplefilter("ignore", RuntimeWarning)
+    with pytest.raises(ParityError):
+        check(broken, base_dir, tensors, encoded[:4])
+
+
+def test_second_export_is_not_made(base_source, base_dir, monkeypatch):
+    monkeypatch.setattr("exporters.base.export_base", None)
+    assert ensure_exported(base_source, base_dir.parent) == base_dir
+
+
+def test_half_an_export_is_never_seen(base_source, tmp_path, monkeypatch):
+    def breaks_off(network, directory, *, digest):
+        directory.mkdir()
+        (directory / "encoder.onnx").write_bytes(b"half")
+        raise GraphError("cut off")
+
+    monkeypatch.setattr("exporters.base.export_base", breaks_off)
+    with pytest.raises(GraphError):
+        ensure_exported(base_source, tmp_path)
+    assert [one.name for one in tmp_path.iterdir()] == [".lock"]
+
+
+def test_processes_that_start_together_make_one_export(base_source, base_dir, tmp_path):
+    """Each process copies a finished export in place of making one, and notes that it did."""
+    script = (
+        "import shutil, sys, os; from pathlib import Path; import exporters.base as base\n"
+        "done, source, cache = map(Path, sys.argv[1:4])\n"
+        "def copied(network, directory, *, digest):\n"
+        "    (cache / f'made-{os.getpid()}').touch(); shutil.copytree(done, directory)\n"
+        "base.export_base = copied\n"
+        "print(base.ensure_exported(source, cache))\n"
+    )
+    command = [sys.executable, "-c", script, str(base_dir), str(base_source), str(tmp_path)]
+    processes = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=".") for _ in range(2)
+    ]
+    found = {process.communicate(timeout=100)[0].strip() for process in processes}
+    assert [process.returncode for process in processes] == [0, 0]
+    assert found == {str(tmp_path / base_dir.name)}
+    assert len(list(tmp_path.glob("made-*"))) == 1
+
+
+def test_slots_that_the_exporter_lost_fail_the_export(network, tensors):
+    paths = {name.rpartition(".")[0] for name in tensors} - {"type_head"}
+    with pytest.raises(GraphError, match="type_head"):
+        onnx_graph._check_slots(network, sorted(paths))
+
+
+def test_network_with_an_adapter_is_not_exported(base_source, tmp_path):
+    adapted = lora.attach(load_base(base_source), rank=2)
+    with pytest.raises(ValueError, match="without adapters"):
+        onnx_graph.export_base(adapted, tmp_path / "out", digest="0" * 64)
+    assert not (tmp_path / "out").exists()
+
+
+def test_damaged_source_leaves_nothing_in_the_cache(base_source, tmp_path):
+    source = tmp_path / "source"
+    shutil.copytree(base_source, source)
+    (source / "weights.safetensors").write_bytes(b"")
+    with pytest.raises(Exception, match="fetch the base again"):
+        ensure_exported(source, tmp_path / "cache")
+    assert [one.name for one in (tmp_path / "cache").iterdir()] == [".lock"]
