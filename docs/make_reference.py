@@ -93,8 +93,9 @@ def endpoint_table() -> str:
     """The endpoints of the cloud service's API, from its decorators."""
     module = ast.parse((ROOT / "cloud_learner" / "api.py").read_text(encoding="utf-8"))
     rows = []
-    for node in ast.walk(module):
-        for call in node.decorator_list if isinstance(node, ast.FunctionDef) else []:
+    functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)]
+    for node in functions:
+        for call in node.decorator_list:
             if isinstance(call, ast.Call) and ast.unparse(call.func) in {"app.get", "app.post"}:
                 verb = ast.unparse(call.func).removeprefix("app.").upper()
                 path = ast.literal_eval(call.args[0])

@@ -63,7 +63,7 @@ def test_on_and_off_look_different(class_name):
         for checked in (True, False)
     ]
 
-    assert differs(*shown, box)
+    assert differs(shown[0], shown[1], box)
 
 
 def test_the_keyboard_covers_the_lower_part():
