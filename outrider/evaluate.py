@@ -1,0 +1,240 @@
+"""`outrider eval`: what a release, a base or anybody's policy can do, on seeds of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from outrider.errors import CommandError, MisuseError
+from outrider.options import Json
+from outrider.output import Output
+from sync.errors import RejectedError
+from sync.vocabulary import FACTORY_RELEASE, Split
+
+if TYPE_CHECKING:
+    from apps_mock.actors import Actors
+    from apps_mock.evaluation import TemplateFigures
+    from device_runtime.ports import Decided, Policy, PolicyRequest
+    from device_runtime.seats import Played
+    from sync.vocabulary import Assignment
+
+RELEASE = "release"
+SCRIPTED = ("lexical", "random", "oracle", "noop")
+MOST_ENV_ERRORS = 0.02
+"""Largest share of env_errors in a valid evaluation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who is evaluated.
+
+    Attributes:
+        name: as assignments name it.
+        actors: who plays them.
+        release_id: what acts where `name` is "release".
+        digest: SHA-256 (hex) of the adapter, or of the base where there is none; None for others.
+    """
+
+    name: str
+    actors: Actors
+    release_id: str = FACTORY_RELEASE
+    digest: str | None = None
+
+
+class UsersPolicy:
+    """A user's policy whose mistakes become one line that names its file."""
+
+    def __init__(self, file: str, policy: Policy) -> None:
+        self._file = file
+        self._policy = policy
+        self.wants_encoding = bool(getattr(policy, "wants_encoding", False))
+
+    def decide(self, requests: Sequence[PolicyRequest]) -> list[Decided]:
+        """What the user's policy decides.
+
+        Raises: CommandError: it failed, or its answer is no decision.
+        """
+        from device_runtime.ports import Decided
+        from sync.vocabulary import Action
+
+        try:
+            decided = list(self._policy.decide(requests))
+        except Exception as error:  # the user's code may raise anything
+            raise CommandError(f"{self._file} failed ({type(error).__name__}: {error})") from error
+        if not all(isinstance(one, Decided) and isinstance(one.action, Action) for one in decided):
+            raise CommandError(f"{self._file} decided on something that is no Action: return one")
+        return decided
+
+
+def evaluate(
+    *,
+    suite: Annotated[
+        str, typer.Option("--suite", help="Suites with commas between them, or all.")
+    ] = "all",
+    n: Annotated[int, typer.Option("--n", min=1, help="Episodes over all templates.")] = 310,
+    split: Annotated[Split, typer.Option("--split", help="Whose entities and looks.")] = Split.TEST,
+    seed_base: Annotated[
+        int, typer.Option("--seed-base", min=0, help="First seed of each template.")
+    ] = 0,
+    bundle: Annotated[
+        Path | None, typer.Option("--bundle", help="A release's file, DATA/releases/ID.zip.")
+    ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option("--policy", help="lexical, random, oracle, noop, release, or a .py file."),
+    ] = None,
+    base: Annotated[
+        Path | None, typer.Option("--base", help="Folder of a base; the shipped one if not set.")
+    ] = None,
+    temperature: Annotated[
+        float, typer.Option("--temperature", min=0.0, help="0 takes the best action always.")
+    ] = 0.0,
+    seats: Annotated[int, typer.Option("--seats", min=1, help="Episodes side by side.")] = 32,
+    json: Json = False,
+) -> None:
+    """Play a suite's tasks with a release, a base or any policy, and count what came of it.
+
+    Whose signature a bundle has does not matter here: it is measured, not installed.
+    """
+    from apps_mock.evaluation import figures_of, instances, templates_of
+    from device_runtime.errors import UnknownTaskError
+
+    out = Output(json_lines=json)
+    try:
+        chosen = templates_of(suite)
+    except UnknownTaskError as error:
+        raise MisuseError(str(error)) from error
+    actor = actor_of(policy, bundle=bundle, base=base)
+    wanted = instances(
+        chosen,
+        count=n,
+        seed_base=seed_base,
+        split=split,
+        actor=actor.name,
+        temperature=temperature,
+    )
+    played = list(_shown(play_all(wanted, actor, seats=seats), len(wanted), out))
+    figures = figures_of(chosen, played)
+    out.rows("template", (_row(one) for one in figures), title=f"{split} split")
+    out.summary(
+        **summary_of(figures),
+        policy=policy or RELEASE,
+        release_id=actor.release_id if actor.name == RELEASE else None,
+        digest=actor.digest,
+        suite=suite,
+        split=split,
+        seed_base=seed_base,
+        temperature=temperature,
+    )
+
+
+def actor_of(policy: str | None, *, bundle: Path | None, base: Path | None) -> Actor:
+    """Who is meant by `--policy`, `--bundle` and `--base`.
+
+    Raises: MisuseError: no such policy, bundle or base, or they do not go together.
+    """
+    from apps_mock.actors import Actors, read_policy_file
+
+    if policy is None or policy == RELEASE:
+        return _release_of(bundle, base)
+    if bundle is not None:
+        raise MisuseError(f"--bundle and --policy {policy} are two policies: name one of them")
+    if policy in SCRIPTED:
+        return Actor(policy, Actors())
+    if not policy.endswith(".py"):
+        known = ", ".join((*SCRIPTED, RELEASE))
+        raise MisuseError(f"no policy is called {policy!r}; there are {known}, and any .py file")
+    try:
+        read = read_policy_file(Path(policy))
+    except RejectedError as error:
+        raise MisuseError(str(error)) from error
+    return Actor(policy, Actors(files={policy: UsersPolicy(policy, read)}))
+
+
+def play_all(wanted: Iterable[Assignment], actor: Actor, *, seats: int) -> Iterator[Played]:
+    """Play assignments with an actor; episodes in the order they end."""
+    from apps_mock.farm import play
+    from sync.vocabulary import ReleaseId
+
+    return play(
+        wanted, actor.actors.policy_for, seats=seats, release_id=ReleaseId(actor.release_id)
+    )
+
+
+def summary_of(figures: Sequence[TemplateFigures]) -> dict[str, object]:
+    """The figures of all templates together; every episode weighs the same."""
+    from cloud_learner.figures import Figures, wilson95
+
+    total = Figures(
+        n=sum(one.n for one in figures),
+        successes=sum(one.successes for one in figures),
+        env_errors=sum(one.env_errors for one in figures),
+    )
+    progress = sum((one.progress or 0.0) * one.n for one in figures)
+    return {
+        "n": total.n,
+        "success": _rounded(total.success),
+        "ci95": _interval(wilson95(total.successes, total.n)),
+        "progress": _rounded(progress / total.n if total.n else None),
+        "env_errors": total.env_errors,
+        "valid": total.n > 0 and total.env_error_share <= MOST_ENV_ERRORS,
+    }
+
+
+def _release_of(bundle: Path | None, base: Path | None) -> Actor:
+    from apps_mock.actors import Actors
+    from device_runtime.errors import InstallError
+    from device_runtime.policy import OnnxPolicy
+    from outrider.graphs import cache_dir, graphs_of
+    from sync.adapter_file import adapter_digest, unpack
+    from sync.policy_io import POLICY_IO_VERSION
+    from sync.releases import read_bundle, require_fits
+
+    if bundle is not None and not bundle.is_file():
+        raise MisuseError(f"{bundle} is no file: name a release's bundle, DATA/releases/ID.zip")
+    onnx = OnnxPolicy(graphs_of(base, cache_dir()))
+    if bundle is None:
+        return Actor(RELEASE, Actors(onnx), digest=onnx.base_digest)
+    try:
+        parts = read_bundle(bundle)
+        release = parts.release()
+        require_fits(release, base_digest=onnx.base_digest, policy_io_version=POLICY_IO_VERSION)
+        if adapter_digest(parts.adapter) != release.adapter_digest:
+            raise MisuseError(
+                f"{bundle} does not hold the adapter that it describes: fetch it anew"
+            )
+        onnx.load_adapter(release.id, unpack(parts.adapter).tensors)
+    except (OSError, RejectedError, InstallError) as error:
+        raise MisuseError(f"{bundle} cannot be evaluated: {error}") from error
+    return Actor(RELEASE, Actors(onnx), release.id, release.adapter_digest)
+
+
+def _shown(played: Iterator[Played], count: int, out: Output) -> Iterator[Played]:
+    """The same episodes, with a bar on stderr for a person."""
+    if out.json_lines:
+        yield from played
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(played, "episodes", total=count, console=Console(stderr=True), transient=True)
+
+
+def _row(figures: TemplateFigures) -> dict[str, object]:
+    return {
+        name: _rounded(value) if isinstance(value, float) else value
+        for name, value in asdict(figures).items()
+        if name != "successes"
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _interval(interval: tuple[float, float] | None) -> list[float] | None:
+    return None if interval is None else [round(end, 4) for end in interval]

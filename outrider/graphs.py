@@ -1,0 +1,36 @@
+"""A base network as phones run it: its exported graphs, made once for each base and kept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from outrider.errors import MisuseError
+
+
+def cache_dir(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where exported graphs are kept: `OUTRIDER_CACHE`, or `~/.cache/outrider/bases`."""
+    given = environment.get("OUTRIDER_CACHE")
+    return Path(given) if given else Path.home() / ".cache" / "outrider" / "bases"
+
+
+def graphs_of(base: Path | None, cache: Path) -> Path:
+    """The exported graphs of a base: its own where `base` holds them, else exported to `cache`.
+
+    Args:
+        base: a folder with a base or with exported graphs; the shipped base if None.
+
+    Raises: MisuseError: there is no base in the folder.
+    """
+    from device_runtime.policy import BASE_FILE
+
+    if base is not None and (base / BASE_FILE).is_file():
+        return base
+    from exporters.base import DEFAULT_BASE_DIR, ensure_exported
+    from exporters.errors import BaseFilesError
+
+    try:
+        return ensure_exported(base or DEFAULT_BASE_DIR, cache)
+    except BaseFilesError as error:
+        raise MisuseError(str(error)) from error
