@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from device_runtime.errors import InstallError
 from device_runtime.installer import InstallOutcome
 from device_runtime.slots import InstalledRelease
 from sync.adapter_file import AdapterFile, FloatArray
@@ -183,8 +184,8 @@ class ReleaseShelf:
             if isinstance(result, Unavailable):
                 self._asked.discard(result.release_id)
                 unavailable.append(result)
-            else:
-                self._take(result)
+            elif (refused := self._try_to_take(result)) is not None:
+                unavailable.append(refused)
         self._unload_unused(in_use)
         return self.current != before, unavailable
 
@@ -200,6 +201,19 @@ class ReleaseShelf:
         self._jobs.put(None)
         if self._thread is not None:
             self._thread.join(timeout_s)
+
+    def _try_to_take(self, fetched: _Fetched) -> Unavailable | None:
+        """Load what was fetched; a pinned adapter that cannot act is as good as none.
+
+        An installed one was probed before; if it fails now, the process ends, and its trial counts.
+        """
+        try:
+            self._take(fetched)
+        except InstallError as error:
+            if fetched.installed is not None:
+                raise
+            return Unavailable(fetched.release_id, str(error.reason), str(error))
+        return None
 
     def _take(self, fetched: _Fetched) -> None:
         release_id = fetched.release_id

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from device_runtime.errors import InstallError
 from device_runtime.installer import InstallOutcome
 from device_runtime.release_shelf import KEPT_PINNED, ReleaseShelf
 from device_runtime.slots import InstalledRelease
@@ -175,6 +176,22 @@ def test_pinned_release_that_nobody_signed_is_unavailable():
     _, [missing] = shelf.settle(frozenset())
 
     assert (missing.release_id, missing.reason) == ("bad-1", "unknown_release")
+
+
+def test_pinned_adapter_that_cannot_act_is_unavailable_and_the_rest_goes_on():
+    class Picky(FakeHost):
+        def load_adapter(self, release_id, tensors):
+            raise InstallError("it is not finite", reason="not_finite")
+
+    shelf = a_shelf(FakeSource(), Picky())
+    shelf.start()
+    shelf.is_ready(ReleaseId("r-5"))
+    work_off(shelf)
+
+    changed, [missing] = shelf.settle(frozenset())
+
+    assert (changed, missing.release_id, missing.reason) == (False, "r-5", "not_finite")
+    assert shelf.current == FACTORY_RELEASE
 
 
 def test_lookup_that_failed_for_now_is_tried_again():
