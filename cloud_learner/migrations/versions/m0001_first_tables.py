@@ -146,8 +146,12 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("episodes", schema=None) as batch_op:
         batch_op.create_index("ix_episodes_assignment_id", ["assignment_id"], unique=False)
-        batch_op.create_index("ix_episodes_batch", ["batch"], unique=False)
-        batch_op.create_index("ix_episodes_purpose", ["purpose", "row"], unique=False)
+        batch_op.create_index(
+            "ix_episodes_batch", ["batch", "duplicate", "end_reason", "success"], unique=False
+        )
+        batch_op.create_index(
+            "ix_episodes_purpose", ["purpose", "duplicate", "end_reason", "n_steps"], unique=False
+        )
 
     op.create_table(
         "installations",
