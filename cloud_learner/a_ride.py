@@ -15,7 +15,7 @@ docs/algorithm.md with the reason of each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from cloud_learner.batch import StepBatch, StepSample, Trajectory, step_batch
+from cloud_learner.batch import StepSample, Trajectory
 from cloud_learner.critics import Critic
 from cloud_learner.replay import Replay, ReplaySettings, SuccessMemory
 from cloud_learner.returns import (
@@ -32,9 +32,7 @@ from cloud_learner.returns import (
     retrace_advantages,
     retrace_corrections,
 )
-from cloud_learner.scoring import Scores, kl_to_reference, score
-from exporters.families.layout_t5 import LayoutT5
-from sync.text_table import TextTable
+from cloud_learner.scoring import Scorer, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,33 +106,36 @@ PUBLISHED = replace(
 
 
 class ARide:
-    """The algorithm: holds critic, optimiser and replay; changes the network it was given.
+    """The algorithm: holds critic, optimiser and replay; changes the adapter it was given.
 
     Args:
-        network: the policy; only parameters that require a gradient (the adapter) are trained.
-        reference: the policy to stay close to (the warm-up), frozen.
+        policy: scores steps under the adapter that is trained.
+        trainable: the adapter's parameters.
+        reference: scores steps under the policy to stay close to (the warm-up), frozen.
+        feature_dim: width of the features that `policy` gives.
         demonstrations: by group: "new" (the app that is being learnt) and "old".
     """
 
     def __init__(
         self,
-        network: LayoutT5,
+        policy: Scorer,
         trainable: Sequence[nn.Parameter],
         *,
-        reference: LayoutT5,
-        table: TextTable,
+        reference: Scorer,
+        feature_dim: int,
         settings: ARideSettings,
-        demonstrations: dict[str, SuccessMemory],
+        demonstrations: Mapping[str, SuccessMemory],
         seed: int,
     ) -> None:
         self.settings = settings
         self.replay = Replay(settings.replay)
         self.successes = SuccessMemory()
-        self.critic = Critic(2 * reference.config.d_model)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.critic = Critic(feature_dim)
         self.rounds = 0
-        self._network = network
+        self._policy = policy
         self._reference = reference
-        self._table = table
         self._demonstrations = demonstrations
         self._trainable = list(trainable)
         self._generator = np.random.default_rng(seed)
@@ -148,7 +149,7 @@ class ARide:
     def add(self, trajectories: Sequence[Trajectory], *, anchored_app: str) -> None:
         """Take in what was played; successes of `anchored_app` join the own-success anchor."""
         for trajectory in trajectories:
-            self._remember_reference(trajectory.steps)
+            self._reference.remember_as_reference(trajectory.steps)
             self.replay.add(trajectory)
             if trajectory.success and trajectory.app == anchored_app:
                 self.successes.add(trajectory)
@@ -158,14 +159,13 @@ class ARide:
         trajectories = self.replay.sample(self.settings.trajectories_per_update, self._generator)
         replayed = [step for one in trajectories for step in one.steps]
         anchors = self._anchor_steps()
-        batch = step_batch(replayed + [step for _, steps in anchors for step in steps], self._table)
-        scores = score(self._network, batch)
+        scores = self._policy(replayed + [step for _, steps in anchors for step in steps])
         grid = _Grid([len(one.steps) for one in trajectories])
-        loss, metrics = self._losses(trajectories, batch, scores, grid)
+        loss, metrics = self._losses(trajectories, scores, grid)
         start = len(replayed)
         for weight, steps in anchors:
             part = slice(start, start + len(steps))
-            imitation = -(scores.log_prob[part] * batch.usable[part]).mean()
+            imitation = -(scores.log_prob[part] * scores.usable[part]).mean()
             loss = loss + weight * imitation
             start += len(steps)
         self.optimiser.zero_grad(set_to_none=True)
@@ -191,27 +191,13 @@ class ARide:
         if settings.success_weight:
             own = self.successes.sample_steps(settings.success_steps, self._generator)
             wanted.append((settings.success_weight, own))
-        steps = [(weight, steps) for weight, steps in wanted if steps]
-        for _, samples in steps:
-            self._remember_reference(samples)
-        return steps
-
-    def _remember_reference(self, steps: Sequence[StepSample]) -> None:
-        """Log-probabilities under the reference, once a step: replay never asks for them again."""
-        missing = [step for step in steps if step.reference is None]
-        if not missing:
-            return
-        batch = step_batch(missing, self._table)
-        with torch.no_grad():
-            log_probs = score(self._reference, batch).log_probs.numpy()
-        for step, rows in zip(missing, log_probs, strict=True):
-            step.reference = rows[:, : step.masks.shape[1]].copy()
+        return [(weight, steps) for weight, steps in wanted if steps]
 
     def _losses(
-        self, trajectories: Sequence[Trajectory], batch: StepBatch, scores: Scores, grid: _Grid
+        self, trajectories: Sequence[Trajectory], scores: Scores, grid: _Grid
     ) -> tuple[Tensor, dict[str, float]]:
         settings = self.settings
-        view = self._view(trajectories, batch, scores, grid)
+        view = self._view(trajectories, scores, grid)
         value_logits = self.critic(scores.features[: grid.count])
         if settings.retrace_critic:
             targets = (view.values[:, :-1] + view.corrections).clamp(0.0, 1.0)
@@ -225,18 +211,16 @@ class ARide:
         metrics["critic_loss"] = float(loss.detach())
         self._refresh_priorities(trajectories, view, scores, grid)
         if self.rounds >= settings.critic_warm_up_rounds:
-            policy_loss, terms = self._policy_loss(scores, batch, view)
+            policy_loss, terms = self._policy_loss(scores, view)
             loss = loss + policy_loss
             metrics.update(terms)
         return loss, metrics
 
-    def _view(
-        self, trajectories: Sequence[Trajectory], batch: StepBatch, scores: Scores, grid: _Grid
-    ) -> _View:
+    def _view(self, trajectories: Sequence[Trajectory], scores: Scores, grid: _Grid) -> _View:
         """Everything about the replayed steps that carries no gradient."""
         settings, count = self.settings, grid.count
-        usable = batch.usable[:count]
-        log_rho = ((scores.log_prob[:count] - batch.log_mu[:count]) * usable).detach()
+        usable = scores.usable[:count]
+        log_rho = ((scores.log_prob[:count] - scores.log_mu[:count]) * usable).detach()
         success = torch.tensor([float(one.success) for one in trajectories])
         rewards, discounts = grid.outcome(success, settings.gamma)
         values = grid.values(self.critic.value(scores.features[:count]))
@@ -259,13 +243,11 @@ class ARide:
             advantages=grid.gather(advantages),
             rho=log_rho.exp(),
             usable=usable,
-            valid=batch.valid[:count],
+            valid=scores.valid[:count],
             kept=usable * grid.kept(success, values, settings.value_filter),
         )
 
-    def _policy_loss(
-        self, scores: Scores, batch: StepBatch, view: _View
-    ) -> tuple[Tensor, dict[str, float]]:
+    def _policy_loss(self, scores: Scores, view: _View) -> tuple[Tensor, dict[str, float]]:
         settings, kept = self.settings, view.kept
         count = len(view.advantages)
         log_prob, entropy = scores.log_prob[:count], scores.entropy[:count]
@@ -280,8 +262,7 @@ class ARide:
             unlikely = ratio * log_prob * (1.0 - view.valid) * kept
             terms["invalid_loss"] = settings.invalid_weight * unlikely.mean()
         if settings.kl_weight:
-            divergence = kl_to_reference(scores, batch)[:count]
-            terms["kl_loss"] = settings.kl_weight * (divergence * kept).mean()
+            terms["kl_loss"] = settings.kl_weight * (scores.divergence[:count] * kept).mean()
         total = sum(terms.values(), start=torch.zeros(()))
         return total, {name: float(term.detach()) for name, term in terms.items()}
 

@@ -7,17 +7,17 @@ then template, then trajectory, so that rare templates weigh as much as frequent
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from cloud_learner.batch import StepSample, step_batch
+from cloud_learner.batch import StepSample
 from cloud_learner.replay import SuccessMemory
-from cloud_learner.scoring import score
+from cloud_learner.scoring import Scorer
+from exporters.dropout import dropping
 from exporters.families.layout_t5 import LayoutT5
-from sync.text_table import TextTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class ImitationSettings:
         updates: optimiser steps of the whole schedule.
         batch_steps: demonstrated steps an update.
         shares: share of the batch by group of demonstrations.
+        dropout: of the network while it imitates; few demonstrations are soon known by heart.
         max_grad_norm: global clip of the gradient.
     """
 
@@ -36,6 +37,7 @@ class ImitationSettings:
     updates: int = 600
     batch_steps: int = 64
     shares: Mapping[str, float] = field(default_factory=lambda: {"new": 0.5, "old": 0.5})
+    dropout: float = 0.1
     max_grad_norm: float = 1.0
 
 
@@ -43,29 +45,30 @@ class Imitation:
     """Behaviour cloning on groups of demonstrations; `update` until `finished`.
 
     Args:
-        trains_texts: base training only: the text table learns too, so texts are embedded by the
-            network instead of being looked up.
+        policy: scores steps under what is trained.
+        trainable: the parameters that learn.
+        network: where dropout acts while an update is made.
+        demonstrations: by the names that `settings.shares` uses.
     """
 
     def __init__(
         self,
-        network: LayoutT5,
+        policy: Scorer,
         trainable: Sequence[nn.Parameter],
         *,
-        table: TextTable,
+        network: LayoutT5,
         settings: ImitationSettings,
         demonstrations: Mapping[str, SuccessMemory],
         seed: int,
-        trains_texts: bool = False,
     ) -> None:
         self.settings = settings
         self.updates = 0
-        self._network = network
+        self._policy = policy
         self._trainable = list(trainable)
-        self._table = table
+        self._network = network
         self._demonstrations = demonstrations
         self._generator = np.random.default_rng(seed)
-        self._trains_texts = trains_texts
+        self._noise = torch.Generator().manual_seed(seed)
         self.optimiser = torch.optim.Adam(self._trainable, lr=settings.learning_rate)
 
     @property
@@ -74,25 +77,24 @@ class Imitation:
         return self.updates >= self.settings.updates
 
     def update(self) -> dict[str, float]:
-        """One optimiser step; its loss and accuracy."""
-        progress = min(self.updates / max(self.settings.updates, 1), 1.0)
-        rate = self.settings.learning_rate * (0.1 + 0.45 * (1.0 + float(np.cos(np.pi * progress))))
+        """One optimiser step; its loss and learning rate."""
+        settings = self.settings
+        progress = min(self.updates / max(settings.updates, 1), 1.0)
+        rate = settings.learning_rate * (0.1 + 0.45 * (1.0 + float(np.cos(np.pi * progress))))
         for group in self.optimiser.param_groups:
             group["lr"] = rate
-        loss = self._loss()
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]  # torch ships no type here
-        nn.utils.clip_grad_norm_(self._trainable, self.settings.max_grad_norm)
+        with dropping(self._network, settings.dropout, seed=self._noise_seed()):
+            scores = self._policy(self._steps())
+            loss = -(scores.log_prob * scores.usable).sum() / scores.usable.sum().clamp(min=1.0)
+            self.optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]  # torch ships no type here
+        nn.utils.clip_grad_norm_(self._trainable, settings.max_grad_norm)
         self.optimiser.step()
         self.updates += 1
         return {"imitation_loss": float(loss.detach()), "learning_rate": rate}
 
-    def _loss(self) -> Tensor:
-        batch = step_batch(self._steps(), self._table)
-        if self._trains_texts:
-            batch = replace(batch, text=self._embedded(batch.text_rows))
-        scores = score(self._network, batch)
-        return -(scores.log_prob * batch.usable).sum() / batch.usable.sum().clamp(min=1.0)
+    def _noise_seed(self) -> int:
+        return int(torch.randint(2**31, (1,), generator=self._noise))
 
     def _steps(self) -> list[StepSample]:
         steps: list[StepSample] = []
@@ -102,10 +104,3 @@ class Imitation:
                 count = max(1, round(share * self.settings.batch_steps))
                 steps += memory.sample_steps(count, self._generator)
         return steps
-
-    def _embedded(self, rows: Tensor) -> Tensor:
-        """float32 [B, L, d]: the texts of `rows` with a gradient to the text table."""
-        unique, places = torch.unique(rows, return_inverse=True)
-        texts = self._table.texts
-        vectors = self._network.embed_texts([texts[row] if row >= 0 else "" for row in unique])
-        return vectors[places]

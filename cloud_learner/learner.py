@@ -24,6 +24,7 @@ from cloud_learner.checkpoints import Checkpoint, load_checkpoint, save_checkpoi
 from cloud_learner.imitation import Imitation, ImitationSettings
 from cloud_learner.learner_store import AdapterKind, CampaignView, LearnerEpisode, LearnerStore
 from cloud_learner.replay import SuccessMemory
+from cloud_learner.scoring import Scorer
 from exporters.errors import ExportError
 from exporters.families.layout_t5 import LayoutT5, text_table_of
 from exporters.lora import attach
@@ -97,6 +98,7 @@ class Learner:
         self._base = base
         self._table = text_table_of(base)
         self._network = attach(copy.deepcopy(base), settings.rank)
+        self._policy = Scorer(base, self._network, self._table)
         self._trainable = [one for one in self._network.parameters() if one.requires_grad]
         self._demonstrations = {"new": SuccessMemory(10_000), "old": SuccessMemory(10_000)}
         self._demonstration_row = 0
@@ -176,9 +178,9 @@ class Learner:
 
     def _imitate(self, settings: ImitationSettings, campaign: CampaignView) -> Imitation:
         return Imitation(
-            self._network,
+            self._policy,
             self._trainable,
-            table=self._table,
+            network=self._base,
             settings=settings,
             demonstrations=self._demonstrations,
             seed=campaign.seed,
@@ -223,10 +225,10 @@ class Learner:
         self._restore(self.state.reference, reference)
         reference.requires_grad_(requires_grad=False)
         self._algorithm = ARide(
-            self._network,
+            self._policy,
             self._trainable,
-            reference=reference,
-            table=self._table,
+            reference=Scorer(self._base, reference, self._table),
+            feature_dim=2 * self._base.config.d_model,
             settings=self._settings.a_ride,
             demonstrations=self._demonstrations,
             seed=campaign.seed + self.state.round_index,

@@ -1,26 +1,128 @@
-"""One teacher-forced pass of the policy over a batch of steps, and what every loss needs of it."""
+"""One teacher-forced pass of the policy over steps, and what every loss needs of it.
+
+The adapter is merged into the weights once a pass (W + B A), and steps of about the same length
+share a padded batch: together half the time of side paths over one batch
+(`benchmarks/bench_learner.py`).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.func import functional_call
 
-from cloud_learner.batch import StepBatch
+from cloud_learner.batch import StepBatch, StepSample, step_batch
 from exporters.families.layout_t5 import LayoutT5
+from exporters.lora import merged_weights
+from sync.text_table import TextTable
+
+_BUCKETS = 4
+_SMALLEST_BUCKET = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What the current policy says about a batch (notation of `cloud_learner.batch`).
+    """What the current policy says about S steps.
 
     Attributes:
-        log_prob: float32 [B], log π of the whole action, nats.
-        entropy: float32 [B], mean entropy of its decisions, nats.
-        log_probs: float32 [B, D, N], of every choice; 0 where it was not allowed.
-        features: float32 [B, 2d], for the critic: the state token's memory and the mean memory.
+        log_prob: float32 [S], log π of the whole action, nats.
+        entropy: float32 [S], mean entropy of its decisions, nats.
+        divergence: float32 [S], KL(π ‖ reference) summed over the decisions, nats; 0 where a step
+            has no reference.
+        features: float32 [S, 2d], for the critic: the state token's memory and the mean memory.
+        log_mu, usable, valid: float32 [S], as in `StepSample`.
     """
+
+    log_prob: Tensor
+    entropy: Tensor
+    divergence: Tensor
+    features: Tensor
+    log_mu: Tensor
+    usable: Tensor
+    valid: Tensor
+
+
+class Scorer:
+    """Scores steps under a base network with an adapter.
+
+    Args:
+        base: the frozen base, without adapter.
+        adapted: a copy of the base with the adapter attached; None scores the base itself.
+        table: the base's text table.
+        trains_texts: embed texts by the network, with a gradient to its table (base training).
+    """
+
+    def __init__(
+        self,
+        base: LayoutT5,
+        adapted: LayoutT5 | None,
+        table: TextTable,
+        *,
+        trains_texts: bool = False,
+    ) -> None:
+        self._network = _Forward(base)
+        self._adapted = adapted
+        self._table = table
+        self._trains_texts = trains_texts
+
+    def __call__(self, samples: Sequence[StepSample]) -> Scores:
+        """Scores of `samples`, in their order, with gradients to the adapter."""
+        weights = self._weights()
+        order, parts = [], []
+        for bucket in _buckets(samples):
+            batch = self._batch([samples[index] for index in bucket])
+            raw: _Raw = functional_call(self._network, weights, (batch,))
+            parts.append((raw, batch))
+            order.extend(bucket)
+        back = torch.empty(len(order), dtype=torch.int64)
+        back[torch.tensor(order)] = torch.arange(len(order))
+        return Scores(
+            log_prob=torch.cat([raw.log_prob for raw, _ in parts])[back],
+            entropy=torch.cat([raw.entropy for raw, _ in parts])[back],
+            divergence=torch.cat([_divergence(raw, batch) for raw, batch in parts])[back],
+            features=torch.cat([raw.features for raw, _ in parts])[back],
+            log_mu=torch.cat([batch.log_mu for _, batch in parts])[back],
+            usable=torch.cat([batch.usable for _, batch in parts])[back],
+            valid=torch.cat([batch.valid for _, batch in parts])[back],
+        )
+
+    @torch.no_grad()
+    def remember_as_reference(self, samples: Sequence[StepSample]) -> None:
+        """Keep this policy's log-probabilities with the samples that have none yet."""
+        missing = [one for one in samples if one.reference is None]
+        weights = self._weights() if missing else {}
+        for bucket in _buckets(missing):
+            chosen = [missing[index] for index in bucket]
+            raw: _Raw = functional_call(self._network, weights, (self._batch(chosen),))
+            for sample, rows in zip(chosen, raw.log_probs.numpy(), strict=True):
+                sample.reference = _kept(rows, sample)
+
+    def _weights(self) -> dict[str, Tensor]:
+        if self._adapted is None:
+            return {}
+        return {f"network.{name}": value for name, value in merged_weights(self._adapted).items()}
+
+    def _batch(self, samples: Sequence[StepSample]) -> StepBatch:
+        batch = step_batch(samples, self._table)
+        if not self._trains_texts:
+            return batch
+        unique, places = torch.unique(batch.text_rows, return_inverse=True)
+        texts = self._table.texts
+        vectors = self._network.network.embed_texts(
+            [texts[row] if row >= 0 else "" for row in unique]
+        )
+        return replace(batch, text=vectors[places])
+
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    """One batch's outputs; log_probs: float32 [B, D, N], 0 where a choice was not allowed."""
 
     log_prob: Tensor
     entropy: Tensor
@@ -28,35 +130,49 @@ class Scores:
     features: Tensor
 
 
-def score(network: LayoutT5, batch: StepBatch) -> Scores:
-    """Log π, entropy and features of `batch` under `network`."""
-    memory = network.encode_tokens(batch.text, batch.ids, batch.bits, batch.mask)
-    hidden = network.decode(memory, batch.mask, batch.prefix)
-    types, pointers, words = network.head_logits(hidden, network.pointer_key(memory))
-    logits = torch.cat([types, words, pointers], dim=-1)
-    log_probs = torch.log_softmax(logits.masked_fill(~batch.choice_masks, -1e9), dim=-1)
-    chosen = log_probs.gather(-1, batch.choices.unsqueeze(-1)).squeeze(-1)
-    log_probs = log_probs.masked_fill(~batch.choice_masks, 0.0)
-    entropies = -(log_probs.exp() * log_probs * batch.choice_masks).sum(-1)
-    count = batch.decided.sum(-1).clamp(min=1.0)
-    weights = batch.mask / batch.mask.sum(1, keepdim=True)
-    mean = torch.einsum("bl,bld->bd", weights, memory)
-    return Scores(
-        log_prob=(chosen * batch.decided).sum(-1),
-        entropy=(entropies * batch.decided).sum(-1) / count,
-        log_probs=log_probs,
-        features=torch.cat([memory[:, 0], mean], dim=-1),
-    )
+class _Forward(nn.Module):
+    """The pass as a module, so that merged weights can stand in for the network's own."""
+
+    def __init__(self, network: LayoutT5) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, batch: StepBatch) -> Any:  # functional_call hands it through untyped
+        network = self.network
+        memory = network.encode_tokens(batch.text, batch.ids, batch.bits, batch.mask)
+        hidden = network.decode(memory, batch.mask, batch.prefix)
+        types, pointers, words = network.head_logits(hidden, network.pointer_key(memory))
+        logits = torch.cat([types, words, pointers], dim=-1)
+        log_probs = torch.log_softmax(logits.masked_fill(~batch.choice_masks, -1e9), dim=-1)
+        chosen = log_probs.gather(-1, batch.choices.unsqueeze(-1)).squeeze(-1)
+        log_probs = log_probs.masked_fill(~batch.choice_masks, 0.0)
+        entropies = -(log_probs.exp() * log_probs * batch.choice_masks).sum(-1)
+        weights = batch.mask / batch.mask.sum(1, keepdim=True)
+        mean = torch.einsum("bl,bld->bd", weights, memory)
+        return _Raw(
+            log_prob=(chosen * batch.decided).sum(-1),
+            entropy=(entropies * batch.decided).sum(-1) / batch.decided.sum(-1).clamp(min=1.0),
+            log_probs=log_probs,
+            features=torch.cat([memory[:, 0], mean], dim=-1),
+        )
 
 
-def kl_to_reference(scores: Scores, batch: StepBatch) -> Tensor:
-    """KL(π ‖ reference) summed over an action's decisions, float32 [B], nats.
-
-    Raises:
-        ValueError: the batch has no reference log-probabilities.
-    """
+def _divergence(raw: _Raw, batch: StepBatch) -> Tensor:
     if batch.reference is None:
-        raise ValueError("the batch carries no reference log-probabilities")
-    difference = scores.log_probs - batch.reference
-    divergence = (scores.log_probs.exp() * difference * batch.choice_masks).sum(-1)
-    return (divergence * batch.decided).sum(-1)
+        return torch.zeros_like(raw.log_prob)
+    difference = raw.log_probs - batch.reference
+    each = (raw.log_probs.exp() * difference * batch.choice_masks).sum(-1)
+    return (each * batch.decided).sum(-1)
+
+
+def _kept(rows: npt.NDArray[np.float32], sample: StepSample) -> npt.NDArray[np.float32]:
+    """The part of a padded row that belongs to the sample's own choices."""
+    return rows[:, : sample.masks.shape[1]].copy()
+
+
+def _buckets(samples: Sequence[StepSample]) -> Iterator[list[int]]:
+    """Indices of samples of about the same length."""
+    order = sorted(range(len(samples)), key=lambda index: len(samples[index].text_rows))
+    size = max(_SMALLEST_BUCKET, -(-len(order) // _BUCKETS))
+    for start in range(0, len(order), size):
+        yield order[start : start + size]

@@ -81,11 +81,9 @@ def up(
         loop.open_broker(broker_port)
         loop.enrol(graphs)
         common = ["--data", str(folder), "--json"]
-        loop.start(
-            "cloud",
-            ["cloud", "serve", *common, "--until-finished", "--app", app, "--env-steps", str(env_steps), "--minutes", str(minutes), "--seed", str(seed), "--port", str(port)],
-            stop,
-        )
+        campaign = ["--app", app, "--env-steps", str(env_steps), "--minutes", str(minutes)]
+        campaign += ["--seed", str(seed), "--port", str(port), "--until-finished"]
+        loop.start("cloud", ["cloud", "serve", *common, *campaign], stop)
         cpu = [] if learner_cpu_s is None else ["--learner-cpu-s", str(learner_cpu_s)]
         loop.start(
             "learner",

@@ -1,0 +1,42 @@
+"""Dropout for as long as something imitates; acting, A-RIDE and export never drop anything."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+from transformers.models.t5.modeling_t5 import T5Attention
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporters.families.layout_t5 import LayoutT5
+
+
+@contextmanager
+def dropping(network: LayoutT5, share: float, *, seed: int) -> Iterator[None]:
+    """Drop a share of the network's activations while the block runs, then none again.
+
+    Args:
+        share: probability in 0..1 that an activation is dropped.
+        seed: of what is dropped; torch's own generator is left as it was.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        _set(network, share)
+        network.train()
+        try:
+            yield
+        finally:
+            _set(network, 0.0)
+            network.eval()
+
+
+def _set(network: LayoutT5, share: float) -> None:
+    for module in network.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = share
+        elif isinstance(module, T5Attention):
+            module.dropout = share
