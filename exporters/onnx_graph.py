@@ -8,41 +8,35 @@
 Every linear layer that adapters change gets two optional inputs, `<module path>.lora_a` [in, r]
 and `<module path>.lora_b` [r, out], which default to rank 0: without an adapter the graph is
 exactly the base. The cross-attention's k and v are computed in the encoder graph, and so their
-slots are there.
+slots are there. Notation: B batch, L tokens, P prefix, H heads, k width of a head, d width.
 """
 
 from __future__ import annotations
 
-import ast
 import json
-import logging
-import warnings
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 import torch
-from onnx import TensorProto, helper, numpy_helper
-from torch import Tensor, nn
-from torch.export import Dim
-from transformers.cache_utils import DynamicCache, EncoderDecoderCache
+from torch import nn
 
 from device_runtime.policy import BASE_FILE, DECODER_FILE, ENCODER_FILE, TABLE_FILE
 from exporters.errors import GraphError
-from exporters.families.layout_t5 import FAMILY, LORA_TARGETS, LayoutT5
+from exporters.families.layout_t5 import FAMILY, LORA_TARGETS, NEVER, LayoutT5
+from exporters.graph_builder import Axes, GraphBuilder
+from sync.decoding import PREFIX_BEGIN, PREFIX_POINTER, PREFIX_TYPE
+from sync.grammar import ACTION_TYPES, MAX_WORDS
 from sync.policy_io import BIT_COLUMNS, ID_COLUMNS, POLICY_IO_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-GRAPH_VERSION = 1
+GRAPH_VERSION = 2
 """Changes whenever the same base would be exported to other graphs."""
 
-_OPSET = 20
-_ENCODER_INPUTS = ("text", "ids", "bits", "mask")
-_SCOPES = "pkg.torch.onnx.name_scopes"
+_FARTHEST = 128
+"""Distance beyond which T5's relative positions are all alike."""
 
 
 def export_base(network: LayoutT5, directory: Path, *, digest: str) -> None:
@@ -53,207 +47,248 @@ def export_base(network: LayoutT5, directory: Path, *, digest: str) -> None:
         digest: what `exporters.base.base_digest` says of it.
 
     Raises:
-        GraphError: a graph lost a symbolic axis or lacks a LoRA slot.
+        GraphError: the graphs lack a LoRA slot.
     """
     if any(".lora_" in name for name in network.state_dict()):
         raise ValueError("a base is exported without adapters: keep the network you attached to")
     directory.mkdir(parents=True, exist_ok=True)
-    network.eval()
-    encoder_inputs, encoder_axes = _encoder_example(network)
-    encoder = _EncoderGraph(network).eval()
-    with torch.no_grad():
-        memory = encoder(*encoder_inputs)
-    names = _memory_names(network)
-    with _quiet():
-        first = _exported(
-            encoder, encoder_inputs, encoder_axes, inputs=_ENCODER_INPUTS, outputs=names
-        )
-        second = _exported(
-            _DecoderGraph(network).eval(),
-            (torch.zeros(_BATCH, _PREFIX, 2, dtype=torch.int64), encoder_inputs[3], *memory),
-            (_axes("batch", "prefix"), _axes("batch", "tokens"), *_decoder_memory_axes(network)),
-            inputs=("prefix", "mask", *names),
-            outputs=("types", "pointers", "words"),
-        )
-    slots = [name for graph in (first, second) for name in _add_slots(graph)]
-    _check_slots(network, slots)
-    onnx.save(first, directory / ENCODER_FILE)
-    onnx.save(second, directory / DECODER_FILE)
+    encoder, decoder = _EncoderGraph(network), _DecoderGraph(network)
+    _check_slots(network, [*encoder.graph.adapted, *decoder.graph.adapted])
+    onnx.save(encoder.graph.model(), directory / ENCODER_FILE)
+    onnx.save(decoder.graph.model(), directory / DECODER_FILE)
     np.save(directory / TABLE_FILE, network.text_table.detach().numpy())
     _write_description(network, directory, digest)
 
 
-_BATCH, _TOKENS, _PREFIX = 2, 33, 3
-"""Sizes of the example: different from each other and above one, else an axis would be fixed."""
+class _T5Graph:
+    """What both graphs are made of."""
+
+    def __init__(self, network: LayoutT5, name: str) -> None:
+        self.graph = GraphBuilder(name)
+        self.network = network
+        self.heads, self.width = network.config.heads, network.config.d_model
+        self.head_width = self.width // self.heads
+
+    def split(self, x: str, order: tuple[int, ...]) -> str:
+        """[B, L, d] → [B, L, H, k], transposed to `order`."""
+        shape = self.graph.integers(0, 0, self.heads, self.head_width)
+        return self.graph.op("Transpose", self.graph.op("Reshape", x, shape), perm=order)
+
+    def additive_mask(self, mask: str) -> str:
+        """[B, L] → [B, 1, 1, L]: 0 for a token, far below zero for padding."""
+        padding = self.graph.op("Sub", self.graph.number(1.0), mask)
+        axes = self.graph.integers(1, 2)
+        return self.graph.op(
+            "Unsqueeze", self.graph.op("Mul", padding, self.graph.number(NEVER)), axes
+        )
+
+    def position_bias(self, attention: Any, length: str, path: str) -> str:
+        """[1, H, L, L]: T5's bias by distance; what lies ahead is masked in a decoder.
+
+        Args:
+            length: int64 scalar.
+        """
+        graph = self.graph
+        zero = graph.constant(np.array(0, dtype=np.int64))
+        one = graph.constant(np.array(1, dtype=np.int64))
+        positions = graph.op("Range", zero, length, one)
+        ahead = graph.op(
+            "Sub",
+            graph.op("Unsqueeze", positions, graph.integers(0)),
+            graph.op("Unsqueeze", positions, graph.integers(1)),
+        )
+        most = graph.constant(np.array(_FARTHEST, dtype=np.int64))
+        least = graph.constant(np.array(-_FARTHEST, dtype=np.int64))
+        rows = graph.op("Add", graph.op("Clip", ahead, least, most), most)
+        table = graph.constant(_bias_by_distance(attention), f"{path}.bias_by_distance")
+        bias = graph.op("Transpose", graph.op("Gather", table, rows, axis=0), perm=(2, 0, 1))
+        return graph.op("Unsqueeze", bias, graph.integers(0))
+
+    def attend(self, query: str, keys: str, values: str, bias: str) -> str:
+        """[B, P, d]: attention of split queries over keys [B, H, k, L] and values [B, H, L, k]."""
+        graph = self.graph
+        scores = graph.op("Add", graph.op("MatMul", query, keys), bias)
+        mixed = graph.op("MatMul", graph.op("Softmax", scores, axis=-1), values)
+        joined = graph.op("Transpose", mixed, perm=(0, 2, 1, 3))
+        return graph.op("Reshape", joined, graph.integers(0, 0, self.width))
+
+    def self_attention(self, x: str, layer: Any, path: str, bias: str) -> str:
+        """`x` plus attention of x over itself."""
+        graph, attention = self.graph, layer.SelfAttention
+        normal = graph.rms_norm(x, layer.layer_norm, f"{path}.layer_norm")
+        path = f"{path}.SelfAttention"
+        query = self.split(graph.linear(normal, attention.q, f"{path}.q"), (0, 2, 1, 3))
+        keys = self.split(graph.linear(normal, attention.k, f"{path}.k"), (0, 2, 3, 1))
+        values = self.split(graph.linear(normal, attention.v, f"{path}.v"), (0, 2, 1, 3))
+        mixed = self.attend(query, keys, values, bias)
+        return graph.op("Add", x, graph.linear(mixed, attention.o, f"{path}.o"))
+
+    def feed_forward(self, x: str, layer: Any, path: str) -> str:
+        """`x` plus two linear layers of x with ReLU between them."""
+        graph, dense = self.graph, layer.DenseReluDense
+        normal = graph.rms_norm(x, layer.layer_norm, f"{path}.layer_norm")
+        path = f"{path}.DenseReluDense"
+        inner = graph.op("Relu", graph.linear(normal, dense.wi, f"{path}.wi"))
+        return graph.op("Add", x, graph.linear(inner, dense.wo, f"{path}.wo"))
+
+    def memory_axes(self) -> dict[str, Axes]:
+        """What the encoder hands to the decoder: names and axes."""
+        axes: dict[str, Axes] = {
+            "memory": ("batch", "tokens", self.width),
+            "pointer_keys": ("batch", "tokens", self.width),
+        }
+        for index in range(self.network.config.decoder_layers):
+            axes[f"cross_key_{index}"] = ("batch", self.heads, self.head_width, "tokens")
+            axes[f"cross_value_{index}"] = ("batch", self.heads, "tokens", self.head_width)
+        return axes
 
 
-class _EncoderGraph(nn.Module):
+class _EncoderGraph(_T5Graph):
     """Tokens → everything that depends on the observation alone."""
 
     def __init__(self, network: LayoutT5) -> None:
-        super().__init__()
-        self.network = network
+        super().__init__(network, "encoder")
+        graph = self.graph
+        text = graph.input("text", ("batch", "tokens", self.width))
+        ids = graph.input("ids", ("batch", "tokens", len(ID_COLUMNS)), "int64")
+        bits = graph.input("bits", ("batch", "tokens", len(BIT_COLUMNS)))
+        mask = graph.input("mask", ("batch", "tokens"))
+        x = self._encoded(self._embedded(text, ids, bits), mask)
+        outputs = [x, graph.linear(x, network.pointer_key, "pointer_key")]
+        for index, block in enumerate(_blocks(network.decoder)):
+            path = f"decoder.block.{index}.layer.1.EncDecAttention"
+            cross = block.layer[1].EncDecAttention
+            outputs.append(self.split(graph.linear(x, cross.k, f"{path}.k"), (0, 2, 3, 1)))
+            outputs.append(self.split(graph.linear(x, cross.v, f"{path}.v"), (0, 2, 1, 3)))
+        for value, (name, axes) in zip(outputs, self.memory_axes().items(), strict=True):
+            graph.output(value, name, axes)
 
-    def forward(self, text: Tensor, ids: Tensor, bits: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
-        network = self.network
-        # ONNX has no bags of embeddings: the same sum, category by category
-        categories = network.category_embedding(ids + network.category_starts).sum(2)
-        tokens = text + categories + network.fact_projection(bits)
-        memory = network.encode_embedded(tokens, mask)
-        outputs = [memory, network.pointer_key(memory)]
-        for block in network.decoder.block:
-            layers: Any = block.layer  # transformers types it as any module
-            attention = layers[1].EncDecAttention
-            shape = (*memory.shape[:2], attention.n_heads, attention.key_value_proj_dim)
-            outputs += [
-                projection(memory).view(shape).transpose(1, 2)
-                for projection in (attention.k, attention.v)
-            ]
-        return tuple(outputs)
+    def _embedded(self, text: str, ids: str, bits: str) -> str:
+        graph, network = self.graph, self.network
+        starts = graph.constant(network.category_starts.numpy(), "category_starts")
+        table = graph.weight(network.category_embedding.weight, "category_embedding.weight")
+        rows = graph.op("Gather", table, graph.op("Add", ids, starts), axis=0)
+        categories = graph.op("ReduceSum", rows, graph.integers(2), keepdims=0)
+        facts = graph.linear(bits, network.fact_projection, "fact_projection")
+        return graph.op("Add", graph.op("Add", text, categories), facts)
+
+    def _encoded(self, x: str, mask: str) -> str:
+        graph, blocks = self.graph, _blocks(self.network.encoder)
+        length = graph.op("Squeeze", graph.op("Shape", mask, start=1, end=2))
+        attention = blocks[0].layer[0].SelfAttention
+        positions = self.position_bias(attention, length, "encoder")
+        bias = graph.op("Add", positions, self.additive_mask(mask))
+        for index, block in enumerate(blocks):
+            path = f"encoder.block.{index}.layer"
+            x = self.self_attention(x, block.layer[0], f"{path}.0", bias)
+            x = self.feed_forward(x, block.layer[1], f"{path}.1")
+        norm = self.network.encoder.final_layer_norm
+        return graph.rms_norm(x, norm, "encoder.final_layer_norm")
 
 
-class _DecoderGraph(nn.Module):
+class _DecoderGraph(_T5Graph):
     """Prefix and memory → logits of the decision after the prefix."""
 
     def __init__(self, network: LayoutT5) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(
-        self, prefix: Tensor, mask: Tensor, memory: Tensor, pointer_keys: Tensor, *cross: Tensor
-    ) -> tuple[Tensor, ...]:
-        cross_cache = DynamicCache()
-        cache = EncoderDecoderCache(DynamicCache(), cross_cache)
-        for layer in range(len(cross) // 2):
-            cross_cache.update(cross[2 * layer], cross[2 * layer + 1], layer)
-            cache.is_updated[layer] = True
-        hidden = self.network.decode(memory, mask, prefix, cache)
-        return tuple(one[:, 0] for one in self.network.head_logits(hidden[:, -1:], pointer_keys))
-
-
-def _memory_names(network: LayoutT5) -> tuple[str, ...]:
-    layers = range(network.config.decoder_layers)
-    cross = [f"cross_{part}_{layer}" for layer in layers for part in ("key", "value")]
-    return ("memory", "pointer_keys", *cross)
-
-
-def _axes(first: str, second: str, *, at: int = 1) -> dict[int, Any]:
-    return {0: Dim(first), at: Dim(second)}
-
-
-def _encoder_example(network: LayoutT5) -> tuple[tuple[Tensor, ...], tuple[dict[int, Any], ...]]:
-    inputs = (
-        torch.zeros(_BATCH, _TOKENS, network.config.d_model),
-        torch.zeros(_BATCH, _TOKENS, len(ID_COLUMNS), dtype=torch.int64),
-        torch.zeros(_BATCH, _TOKENS, len(BIT_COLUMNS)),
-        torch.ones(_BATCH, _TOKENS),
-    )
-    return inputs, tuple(_axes("batch", "tokens") for _ in inputs)
-
-
-def _decoder_memory_axes(network: LayoutT5) -> tuple[Any, ...]:
-    """Axes of memory, of the pointer keys, and of the variadic cross keys and values."""
-    cross = tuple(_axes("batch", "tokens", at=2) for _ in range(2 * network.config.decoder_layers))
-    return (_axes("batch", "tokens"), _axes("batch", "tokens"), cross)
-
-
-def _exported(
-    module: nn.Module,
-    example: tuple[Tensor, ...],
-    axes: tuple[Any, ...],
-    *,
-    inputs: tuple[str, ...],
-    outputs: tuple[str, ...],
-) -> onnx.ModelProto:
-    program = torch.onnx.export(
-        module,
-        example,
-        dynamo=True,
-        opset_version=_OPSET,
-        input_names=inputs,
-        output_names=outputs,
-        dynamic_shapes=axes,
-        verbose=False,
-    )
-    if program is None:
-        raise GraphError("the exporter returned nothing: check the versions of torch and onnx")
-    graph = program.model_proto
-    for value in (*graph.graph.input, *graph.graph.output):
-        _check_symbolic(value)
-    return graph
-
-
-def _check_symbolic(value: onnx.ValueInfoProto) -> None:
-    axes = value.type.tensor_type.shape.dim
-    wanted = {0: "batch"}
-    if value.name.startswith("cross_"):
-        wanted[2] = "tokens"
-    elif value.name == "prefix":
-        wanted[1] = "prefix"
-    elif value.name not in {"types", "words"}:
-        wanted[1] = "tokens"
-    for axis, symbol in wanted.items():
-        if axes[axis].dim_param != symbol:
-            raise GraphError(
-                f"axis {axis} of {value.name} is not symbolic: check the exporter's version"
-            )
-
-
-def _add_slots(model: onnx.ModelProto) -> list[str]:
-    """Give every adapted layer of the graph its two optional inputs; returns the layers' paths."""
-    graph = model.graph
-    weights = {one.name: tuple(one.dims) for one in graph.initializer}
-    nodes = list(graph.node)
-    del graph.node[:]
-    paths: list[str] = []
-    for node in nodes:
-        graph.node.append(node)
-        path = _layer_path(node)
-        if node.op_type != "MatMul" or node.input[1] not in weights or path is None:
-            continue
-        width_in, width_out = weights[node.input[1]]
-        slots = {"lora_a": (width_in, 0), "lora_b": (0, width_out)}
-        for name, shape in slots.items():
-            _add_optional_input(graph, f"{path}.{name}", shape, rank=f"rank_{len(paths)}")
-        output, plain = node.output[0], f"{path}.base_output"
-        graph.node[-1].output[0] = plain
-        graph.node.extend(
-            [
-                helper.make_node("MatMul", [node.input[0], f"{path}.lora_a"], [f"{path}.low"]),
-                helper.make_node("MatMul", [f"{path}.low", f"{path}.lora_b"], [f"{path}.delta"]),
-                helper.make_node("Add", [plain, f"{path}.delta"], [output]),
-            ]
+        super().__init__(network, "decoder")
+        graph = self.graph
+        prefix = graph.input("prefix", ("batch", "prefix", 2), "int64")
+        mask = graph.input("mask", ("batch", "tokens"))
+        memory, pointer_keys, *cross = (
+            graph.input(name, axes) for name, axes in self.memory_axes().items()
         )
-        paths.append(path)
-    onnx.checker.check_model(model)
-    return paths
+        hidden = self._decoded(self._embedded(prefix, memory), prefix, mask, cross)
+        last = graph.op("Gather", hidden, graph.constant(np.array(-1, dtype=np.int64)), axis=1)
+        types = graph.linear(last, network.type_head, "type_head")
+        words = graph.linear(last, network.word_head, "word_head")
+        graph.output(types, "types", ("batch", len(ACTION_TYPES)))
+        graph.output(self._pointers(last, pointer_keys), "pointers", ("batch", "tokens"))
+        graph.output(words, "words", ("batch", MAX_WORDS))
+
+    def _embedded(self, prefix: str, memory: str) -> str:
+        """[B, P, d]: what each entry of the prefix stands for."""
+        graph, network = self.graph, self.network
+        kind = graph.op("Gather", prefix, graph.integers(0), axis=2)
+        index = graph.op("Gather", prefix, graph.constant(np.array(1, dtype=np.int64)), axis=2)
+        tokens = graph.op("Shape", memory, start=1, end=2)
+        token = graph.op("Min", index, graph.op("Sub", tokens, graph.integers(1)))
+        pointed = graph.op(
+            "GatherND", memory, graph.op("Unsqueeze", token, graph.integers(2)), batch_dims=1
+        )
+        choices = (
+            (PREFIX_POINTER, graph.linear(pointed, network.pointed_projection, "pointed")),
+            (PREFIX_TYPE, self._looked_up(index, network.type_embedding, "type_embedding")),
+            (PREFIX_BEGIN, graph.weight(network.begin_embedding, "begin_embedding")),
+        )
+        entry = self._looked_up(index, network.word_embedding, "word_embedding")
+        for number, value in choices:
+            entry = graph.op("Where", graph.op("Equal", kind, graph.integers(number)), value, entry)
+        return entry
+
+    def _looked_up(self, index: str, table: nn.Embedding, path: str) -> str:
+        graph = self.graph
+        row = graph.op("Min", index, graph.integers(table.num_embeddings - 1))
+        return graph.op("Gather", graph.weight(table.weight, f"{path}.weight"), row, axis=0)
+
+    def _decoded(self, x: str, prefix: str, mask: str, cross: list[str]) -> str:
+        graph, blocks = self.graph, _blocks(self.network.decoder)
+        length = graph.op("Squeeze", graph.op("Shape", prefix, start=1, end=2))
+        positions = self.position_bias(blocks[0].layer[0].SelfAttention, length, "decoder")
+        padding = self.additive_mask(mask)
+        for index, block in enumerate(blocks):
+            path = f"decoder.block.{index}.layer"
+            x = self.self_attention(x, block.layer[0], f"{path}.0", positions)
+            keys, values = cross[2 * index : 2 * index + 2]
+            x = self._cross_attention(x, block.layer[1], f"{path}.1", (keys, values, padding))
+            x = self.feed_forward(x, block.layer[2], f"{path}.2")
+        norm = self.network.decoder.final_layer_norm
+        return graph.rms_norm(x, norm, "decoder.final_layer_norm")
+
+    def _cross_attention(self, x: str, layer: Any, path: str, memory: tuple[str, str, str]) -> str:
+        """`x` plus attention of x over the memory's keys, values and padding."""
+        graph, attention = self.graph, layer.EncDecAttention
+        normal = graph.rms_norm(x, layer.layer_norm, f"{path}.layer_norm")
+        path = f"{path}.EncDecAttention"
+        query = self.split(graph.linear(normal, attention.q, f"{path}.q"), (0, 2, 1, 3))
+        mixed = self.attend(query, *memory)
+        return graph.op("Add", x, graph.linear(mixed, attention.o, f"{path}.o"))
+
+    def _pointers(self, last: str, pointer_keys: str) -> str:
+        graph = self.graph
+        query = graph.linear(last, self.network.pointer_query, "pointer_query")
+        scaled = graph.op("Mul", query, graph.number(self.width**-0.5))
+        column = graph.op("Unsqueeze", scaled, graph.integers(2))
+        return graph.op("Squeeze", graph.op("MatMul", pointer_keys, column), graph.integers(2))
 
 
-def _layer_path(node: onnx.NodeProto) -> str | None:
-    """Path of the adapted linear layer that a node belongs to, from the exporter's notes."""
-    notes = {one.key: one.value for one in node.metadata_props}
-    scopes = ast.literal_eval(notes.get(_SCOPES, "[]"))
-    path = str(scopes[-2]) if len(scopes) > 1 else ""
-    return path.removeprefix("network.") if path.rpartition(".")[2] in LORA_TARGETS else None
+def _blocks(stack: Any) -> list[Any]:
+    """The blocks of a T5 stack; transformers types them as any module."""
+    return list(stack.block)
 
 
-def _add_optional_input(
-    graph: onnx.GraphProto, name: str, shape: tuple[int, int], *, rank: str
-) -> None:
-    """An input that defaults to rank 0."""
-    graph.initializer.append(numpy_helper.from_array(np.zeros(shape, np.float32), name))
-    axes = [size or rank for size in shape]
-    graph.input.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, axes))
+def _bias_by_distance(attention: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """float32 [2 · farthest + 1, H]: bias by how far ahead a key is of its query."""
+    ahead = torch.arange(-_FARTHEST, _FARTHEST + 1)
+    buckets = attention._relative_position_bucket(  # noqa: SLF001 - transformers' own buckets
+        ahead,
+        bidirectional=not attention.is_decoder,
+        num_buckets=attention.relative_attention_num_buckets,
+        max_distance=attention.relative_attention_max_distance,
+    )
+    bias = attention.relative_attention_bias(buckets).detach()
+    if attention.is_decoder:
+        bias = bias.masked_fill((ahead > 0)[:, None], NEVER)
+    return np.asarray(bias.numpy(), dtype=np.float32)
 
 
 def _check_slots(network: LayoutT5, paths: list[str]) -> None:
-    wanted = {
+    wanted = [
         path
         for path, module in network.named_modules()
         if isinstance(module, nn.Linear) and path.rpartition(".")[2] in LORA_TARGETS
-    }
-    if wanted != set(paths) or len(paths) != len(wanted):
-        odd = sorted(wanted.symmetric_difference(paths))
+    ]
+    if sorted(wanted) != sorted(paths):
+        odd = sorted(set(wanted) ^ set(paths)) or sorted(paths)
         raise GraphError(f"LoRA slots differ from the network's layers at {odd}")
 
 
@@ -267,19 +302,3 @@ def _write_description(network: LayoutT5, directory: Path, digest: str) -> None:
     }
     text = json.dumps(description, indent=2)
     (directory / BASE_FILE).write_text(text + "\n", encoding="utf-8")
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the exporter's notes about unused axis names and missing extras to itself."""
-    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
-    levels = [one.level for one in loggers]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for one in loggers:
-            one.setLevel(logging.ERROR)
-        try:
-            yield
-        finally:
-            for one, level in zip(loggers, levels, strict=True):
-                one.setLevel(level)

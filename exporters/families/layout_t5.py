@@ -50,7 +50,7 @@ LORA_TARGETS = (
 )
 """Last parts of the names of the linear layers that adapters change."""
 
-_NEVER = -1e9
+NEVER = -1e9
 """Logit of what a mask forbids: finite, so that gradients stay finite."""
 
 
@@ -150,12 +150,8 @@ class LayoutT5(nn.Module):
         Args:
             mask: float32 [B, L], 1 for a token, 0 for padding.
         """
-        return self.encode_embedded(self.embed_tokens(text, ids, bits), mask)
-
-    def encode_embedded(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """float32 [B, L, d]: the memory of tokens that are embedded already."""
         states: Tensor = self.encoder(
-            inputs_embeds=tokens, attention_mask=additive_mask(mask)
+            inputs_embeds=self.embed_tokens(text, ids, bits), attention_mask=additive_mask(mask)
         ).last_hidden_state
         return states
 
@@ -175,18 +171,13 @@ class LayoutT5(nn.Module):
         chosen = torch.where(kind == PREFIX_TYPE, typed, chosen)
         return torch.where(kind == PREFIX_BEGIN, self.begin_embedding, chosen)
 
-    def decode(self, memory: Tensor, mask: Tensor, prefix: Tensor, cache: Any = None) -> Tensor:
-        """float32 [B, D, d]: a state per decision, each seeing the prefix up to itself.
-
-        Args:
-            cache: transformers' cache with the cross-attention's keys and values; only in export.
-        """
+    def decode(self, memory: Tensor, mask: Tensor, prefix: Tensor) -> Tensor:
+        """float32 [B, D, d]: a state per decision, each seeing the prefix up to itself."""
         states: Tensor = self.decoder(
             inputs_embeds=self.embed_prefix(memory, prefix),
             attention_mask=causal_mask(prefix.shape[1]),
             encoder_hidden_states=memory,
             encoder_attention_mask=additive_mask(mask),
-            cache=cache,
             use_cache=False,
         ).last_hidden_state
         return states
@@ -208,7 +199,7 @@ class LayoutT5(nn.Module):
         memory = self.encode_tokens(text, ids, bits, mask)
         hidden = self.decode(memory, mask, actions.prefix)
         logits = self._logits_of_heads(hidden, memory, actions)
-        distributions = functional.log_softmax(logits.masked_fill(~actions.masks, _NEVER), dim=-1)
+        distributions = functional.log_softmax(logits.masked_fill(~actions.masks, NEVER), dim=-1)
         present = (actions.heads >= 0).to(distributions.dtype)
         chosen = distributions.gather(2, actions.choices.unsqueeze(-1)).squeeze(-1)
         entropies = -(distributions.exp() * distributions).sum(-1)
@@ -229,13 +220,13 @@ class LayoutT5(nn.Module):
 
 def additive_mask(mask: Tensor) -> Tensor:
     """float32 [B, 1, 1, L] from [B, L]: added to attention scores, 0 for a token."""
-    return (1.0 - mask)[:, None, None, :] * _NEVER
+    return (1.0 - mask)[:, None, None, :] * NEVER
 
 
 def causal_mask(length: int) -> Tensor:
     """float32 [1, 1, D, D]: a decision sees itself and what came before."""
     positions = torch.arange(length)
-    return ((positions[None, :] > positions[:, None]).to(torch.float32) * _NEVER)[None, None]
+    return ((positions[None, :] > positions[:, None]).to(torch.float32) * NEVER)[None, None]
 
 
 def _widened(logits: Tensor, width: int) -> Tensor:

@@ -13,8 +13,6 @@ from device_runtime.policy import OnnxPolicy
 from sync.adapter_file import pack, unpack
 from sync.decoding import log_prob_of
 
-pytestmark = pytest.mark.timeout(600)  # the first test that asks for the graphs waits for them
-
 
 @pytest.fixture
 def policy(base_dir):
