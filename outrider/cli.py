@@ -17,6 +17,7 @@ import typer
 
 from outrider import (
     audit,
+    base_train,
     clones,
     cloud,
     doctor,
@@ -44,6 +45,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("cloud serve", cloud.serve_cloud),
     ("cloud learn", learn.learn),
     ("cloud token", cloud.make_token),
+    ("base train", base_train.train),
     ("eval", evaluate.evaluate),
     ("audit", audit.audit_fleet),
     ("episodes list", episodes.list_episodes),
@@ -56,6 +58,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
 """Words after `outrider`, and what they call; the function's docstring is its help."""
 
 GROUPS = {
+    "base": "Base networks: what a fleet starts with.",
     "clones": "Clones of apps, and their tasks.",
     "cloud": "The service that ingests, directs, publishes and answers.",
     "episodes": "Episodes in a phone's log.",

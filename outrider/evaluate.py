@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -62,7 +62,7 @@ class UsersPolicy:
         from sync.vocabulary import Action
 
         try:
-            decided = list(self._policy.decide(requests))
+            decided: list[Any] = list(self._policy.decide(requests))  # Any: a user's code
         except Exception as error:  # the user's code may raise anything
             raise CommandError(f"{self._file} failed ({type(error).__name__}: {error})") from error
         if not all(isinstance(one, Decided) and isinstance(one.action, Action) for one in decided):
