@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from outrider.cli import COMMANDS
 from sync.messages import KINDS
 from sync.topics import TABLE, Direction
 
@@ -89,6 +90,12 @@ def error_trees() -> str:
     return "\n\n".join(parts)
 
 
+def command_table() -> str:
+    """The commands, from the table of the command line."""
+    rows = [(f"`outrider {words}`", _first_line(command.__doc__)) for words, command in COMMANDS]
+    return _table(("command", "what it does"), rows)
+
+
 def endpoint_table() -> str:
     """The endpoints of the cloud service's API, from its decorators."""
     module = ast.parse((ROOT / "cloud_learner" / "api.py").read_text(encoding="utf-8"))
@@ -126,6 +133,7 @@ def _fields(node: ast.ClassDef) -> Iterator[tuple[str, ...]]:
 
 
 TABLES = {
+    "commands": command_table,
     "endpoints": endpoint_table,
     "errors": error_trees,
     "messages": message_table,

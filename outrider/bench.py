@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from device_runtime.policy import OnnxPolicy
-    from device_runtime.ports import PolicyRequest
+    from device_runtime.ports import Decided, PolicyRequest
     from sync.vocabulary import Observation
 
 _WORDS = (
@@ -52,7 +53,11 @@ def bench_policy(
     policy.load_adapter(_RELEASE, _some_adapter(policy))
     policy.use(_RELEASE)
     requests = _requests(elements, actions, Random(0))
-    alone = [_cpu_ms(lambda one=one: policy.decide([_encoded(one)])) for one in requests]
+
+    def decide_alone(request: PolicyRequest) -> list[Decided]:
+        return policy.decide([_encoded(request)])
+
+    alone = [_cpu_ms(partial(decide_alone, request)) for request in requests]
     ready = [_encoded(one) for one in requests]
     farm = _cpu_ms(
         lambda: [policy.decide(ready[at : at + batch]) for at in range(0, actions, batch)]
