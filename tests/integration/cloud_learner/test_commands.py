@@ -24,6 +24,7 @@ CONFIG = """
 [service]
 tick_s = 0.02
 linger_s = 0.5
+progress_s = 0.05
 [campaign]
 env_steps = 60
 minutes = 5
@@ -84,20 +85,31 @@ def fleet(tmp_path_factory):
     made.broker.stop()
 
 
+def killed_while_it_stores(service):
+    """Kill a service as soon as it says that it has stored something."""
+    for line in service.stdout:
+        event = json.loads(line)
+        if event["event"] == "progress" and event["episodes"]:
+            service.kill()
+            break
+    service.communicate(timeout=20)
+
+
 @pytest.fixture(scope="module")
 def events(fleet, make_device, make_learner):
-    """What a service printed about a whole campaign; it was stopped and started once."""
+    """What services printed about one campaign: interrupted twice, then killed, then to its end."""
     first = fleet.serve()
     started = [json.loads(first.stdout.readline())]
     first.send_signal(signal.SIGINT)
     first.send_signal(signal.SIGINT)
-    assert first.wait(20) == 0, first.stderr.read()
-    first.stdout.close()
-    first.stderr.close()
+    _out, errors = first.communicate(timeout=20)
+    assert first.returncode == 0, errors
 
-    second = fleet.serve("--until-finished")
-    started.append(json.loads(second.stdout.readline()))
     farm = make_device(fleet.folder, "farm-1", Role.FARM, PahoTransport(fleet.farm_address), plays)
+    killed_while_it_stores(fleet.serve())
+
+    last = fleet.serve("--until-finished")
+    started.append(json.loads(last.stdout.readline()))
     learner, finished = make_learner(fleet.folder), threading.Event()
 
     def learn():
@@ -106,11 +118,11 @@ def events(fleet, make_device, make_learner):
 
     learning = threading.Thread(target=learn)
     learning.start()
-    out, errors = second.communicate(timeout=100)
+    out, errors = last.communicate(timeout=100)
     finished.set()
     learning.join(10)
     farm.stop()
-    assert second.returncode == 0, errors
+    assert last.returncode == 0, errors
     return [*started, *(json.loads(line) for line in out.splitlines())]
 
 
@@ -150,7 +162,7 @@ def test_serve_tells_of_its_start_phases_releases_and_gates(events):
     assert [event["event"] for event in events[:2]] == ["started", "started"]
     assert all(event["port"] > 0 and event["pid"] != os.getpid() for event in events[:2])
     phases = [event["phase"] for event in events if event["event"] == "phase"]
-    assert phases[0] == "demonstrate"
+    assert phases[0] in {"demonstrate", "warm_up"}
     assert phases[-1] == "finished"
     releases = [event["release_id"] for event in events if event["event"] == "release"]
     gates = [event["release_id"] for event in events if event["event"] == "gate"]
@@ -165,6 +177,12 @@ def test_summary_comes_last_and_is_valid(events):
     assert summary["valid"] is True, summary
     assert summary["test"]["after"]["n"] == 6
     assert summary["episodes"]["lost"] == 0
+
+
+def test_nothing_is_lost_or_played_twice_over_a_kill(events):
+    episodes = events[-1]["episodes"]
+
+    assert episodes["logged"] == episodes["acknowledged"] == episodes["stored"]
 
 
 def test_a_finished_campaign_is_not_run_again(events, fleet):
