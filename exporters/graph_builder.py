@@ -16,8 +16,6 @@ from onnx import TensorProto, helper, numpy_helper
 from exporters.families.layout_t5 import LORA_TARGETS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy.typing as npt
     from torch import Tensor, nn
 
@@ -51,8 +49,8 @@ class GraphBuilder:
         self._nodes.append(helper.make_node("Identity", [value], [name]))
         self._outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, axes))
 
-    def op(self, kind: str, *inputs: str, **attributes: int | Sequence[int]) -> str:
-        """The first output of a new node."""
+    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        """The first output of a new node; attributes are integers or sequences of them."""
         result = f"{kind.lower()}_{len(self._nodes)}"
         self._nodes.append(helper.make_node(kind, list(inputs), [result], **attributes))
         return result

@@ -71,8 +71,8 @@ def test_the_networks_choices_are_varied(adapted, encoded):
         temperatures=[0.0] * len(encoded),
         randoms=[Random(0)] * len(encoded),
     )
-    assert len({one.choices for one in chosen}) > 40
-    assert len({one.choices[0] for one in chosen}) > 8
+    assert len({one.choices for one in chosen}) > 25
+    assert len({one.choices[0] for one in chosen}) > 6
 
 
 def test_base_without_adapter_acts_like_torch(network, base_dir, encoded):
