@@ -165,7 +165,7 @@ class StepBatch:
         prefix: int64 [B, D, 2]. choices: int64 [B, D]. decided: float32 [B, D], 1 for a decision.
         choice_masks: bool [B, D, N].
         log_mu, usable, valid: float32 [B].
-        reference: float32 [B, D, N], or None where a step has none.
+        reference: float32 [B, D, N]; has_reference: float32 [B], 0 for a step that has none.
     """
 
     text: Tensor
@@ -180,7 +180,8 @@ class StepBatch:
     log_mu: Tensor
     usable: Tensor
     valid: Tensor
-    reference: Tensor | None
+    reference: Tensor
+    has_reference: Tensor
 
 
 def step_batch(samples: Sequence[StepSample], table: TextTable) -> StepBatch:
@@ -191,15 +192,14 @@ def step_batch(samples: Sequence[StepSample], table: TextTable) -> StepBatch:
     ids = np.zeros((size, length, samples[0].ids.shape[1]), dtype=np.int64)
     bits = np.zeros((size, length, samples[0].bits.shape[1]), dtype=np.float32)
     masks = np.zeros((size, MAX_DECISIONS, FIRST_POINTER + length), dtype=np.bool_)
-    has_reference = all(sample.reference is not None for sample in samples)
-    reference = np.zeros(masks.shape if has_reference else (0,), dtype=np.float32)
+    reference = np.zeros(masks.shape, dtype=np.float32)
     for index, sample in enumerate(samples):
         count = len(sample.text_rows)
         rows[index, :count] = sample.text_rows
         ids[index, :count] = sample.ids
         bits[index, :count] = sample.bits
         masks[index, :, : sample.masks.shape[1]] = sample.masks
-        if has_reference and sample.reference is not None:
+        if sample.reference is not None:
             reference[index, :, : sample.reference.shape[1]] = sample.reference
     vectors = table.vectors
     text = np.where(rows[..., None] >= 0, vectors[rows], np.float32(0.0))
@@ -217,5 +217,6 @@ def step_batch(samples: Sequence[StepSample], table: TextTable) -> StepBatch:
         log_mu=torch.tensor([sample.log_mu for sample in samples], dtype=torch.float32),
         usable=torch.tensor([float(sample.usable) for sample in samples]),
         valid=torch.tensor([float(sample.valid) for sample in samples]),
-        reference=torch.from_numpy(reference) if has_reference else None,
+        reference=torch.from_numpy(reference),
+        has_reference=torch.tensor([float(sample.reference is not None) for sample in samples]),
     )

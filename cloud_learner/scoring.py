@@ -158,11 +158,9 @@ class _Forward(nn.Module):
 
 
 def _divergence(raw: _Raw, batch: StepBatch) -> Tensor:
-    if batch.reference is None:
-        return torch.zeros_like(raw.log_prob)
     difference = raw.log_probs - batch.reference
     each = (raw.log_probs.exp() * difference * batch.choice_masks).sum(-1)
-    return (each * batch.decided).sum(-1)
+    return (each * batch.decided).sum(-1) * batch.has_reference
 
 
 def _kept(rows: npt.NDArray[np.float32], sample: StepSample) -> npt.NDArray[np.float32]:
