@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from outrider.acting import Actor
 from outrider.errors import MisuseError
-from outrider.evaluate import Actor, play_all, summary_of
+from outrider.evaluate import play_all, summary_of
 from outrider.options import Json
 from outrider.output import Output
 from sync.vocabulary import Purpose, Split

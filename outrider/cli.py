@@ -20,6 +20,7 @@ from outrider import (
     base_train,
     clones,
     cloud,
+    do,
     doctor,
     episodes,
     evaluate,
@@ -38,6 +39,7 @@ INTERRUPTED = 130
 
 COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("up", up.up),
+    ("do", do.do),
     ("phone list", phones.list_phones),
     ("phone mock", phones.mock_phone),
     ("phone run", phone_run.run_phone),

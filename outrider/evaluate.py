@@ -3,71 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from outrider.errors import CommandError, MisuseError
+from outrider.acting import RELEASE, Actor, actor_of
+from outrider.errors import MisuseError
 from outrider.options import Json
 from outrider.output import Output
-from sync.errors import RejectedError
-from sync.vocabulary import FACTORY_RELEASE, Split
+from sync.vocabulary import Split
 
 if TYPE_CHECKING:
-    from apps_mock.actors import Actors
     from apps_mock.evaluation import TemplateFigures
-    from device_runtime.ports import Decided, Policy, PolicyRequest
     from device_runtime.seats import Played
     from sync.vocabulary import Assignment
 
-RELEASE = "release"
-SCRIPTED = ("lexical", "random", "oracle", "noop")
 MOST_ENV_ERRORS = 0.02
 """Largest share of env_errors in a valid evaluation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Actor:
-    """Who is evaluated.
-
-    Attributes:
-        name: as assignments name it.
-        actors: who plays them.
-        release_id: what acts where `name` is "release".
-        digest: SHA-256 (hex) of the adapter, or of the base where there is none; None for others.
-    """
-
-    name: str
-    actors: Actors
-    release_id: str = FACTORY_RELEASE
-    digest: str | None = None
-
-
-class UsersPolicy:
-    """A user's policy whose mistakes become one line that names its file."""
-
-    def __init__(self, file: str, policy: Policy) -> None:
-        self._file = file
-        self._policy = policy
-        self.wants_encoding = bool(getattr(policy, "wants_encoding", False))
-
-    def decide(self, requests: Sequence[PolicyRequest]) -> list[Decided]:
-        """What the user's policy decides.
-
-        Raises: CommandError: it failed, or its answer is no decision.
-        """
-        from device_runtime.ports import Decided
-        from sync.vocabulary import Action
-
-        try:
-            decided: list[Any] = list(self._policy.decide(requests))  # Any: a user's code
-        except Exception as error:  # the user's code may raise anything
-            raise CommandError(f"{self._file} failed ({type(error).__name__}: {error})") from error
-        if not all(isinstance(one, Decided) and isinstance(one.action, Action) for one in decided):
-            raise CommandError(f"{self._file} decided on something that is no Action: return one")
-        return decided
 
 
 def evaluate(
@@ -132,29 +86,6 @@ def evaluate(
     )
 
 
-def actor_of(policy: str | None, *, bundle: Path | None, base: Path | None) -> Actor:
-    """Who is meant by `--policy`, `--bundle` and `--base`.
-
-    Raises: MisuseError: no such policy, bundle or base, or they do not go together.
-    """
-    from apps_mock.actors import Actors, read_policy_file
-
-    if policy is None or policy == RELEASE:
-        return _release_of(bundle, base)
-    if bundle is not None:
-        raise MisuseError(f"--bundle and --policy {policy} are two policies: name one of them")
-    if policy in SCRIPTED:
-        return Actor(policy, Actors())
-    if not policy.endswith(".py"):
-        known = ", ".join((*SCRIPTED, RELEASE))
-        raise MisuseError(f"no policy is called {policy!r}; there are {known}, and any .py file")
-    try:
-        read = read_policy_file(Path(policy))
-    except RejectedError as error:
-        raise MisuseError(str(error)) from error
-    return Actor(policy, Actors(files={policy: UsersPolicy(policy, read)}))
-
-
 def play_all(wanted: Iterable[Assignment], actor: Actor, *, seats: int) -> Iterator[Played]:
     """Play assignments with an actor; episodes in the order they end."""
     from apps_mock.farm import play
@@ -183,34 +114,6 @@ def summary_of(figures: Sequence[TemplateFigures]) -> dict[str, object]:
         "env_errors": total.env_errors,
         "valid": total.n > 0 and total.env_error_share <= MOST_ENV_ERRORS,
     }
-
-
-def _release_of(bundle: Path | None, base: Path | None) -> Actor:
-    from apps_mock.actors import Actors
-    from device_runtime.errors import InstallError
-    from device_runtime.policy import OnnxPolicy
-    from outrider.graphs import cache_dir, graphs_of
-    from sync.adapter_file import adapter_digest, unpack
-    from sync.policy_io import POLICY_IO_VERSION
-    from sync.releases import read_bundle, require_fits
-
-    if bundle is not None and not bundle.is_file():
-        raise MisuseError(f"{bundle} is no file: name a release's bundle, DATA/releases/ID.zip")
-    onnx = OnnxPolicy(graphs_of(base, cache_dir()))
-    if bundle is None:
-        return Actor(RELEASE, Actors(onnx), digest=onnx.base_digest)
-    try:
-        parts = read_bundle(bundle)
-        release = parts.release()
-        require_fits(release, base_digest=onnx.base_digest, policy_io_version=POLICY_IO_VERSION)
-        if adapter_digest(parts.adapter) != release.adapter_digest:
-            raise MisuseError(
-                f"{bundle} does not hold the adapter that it describes: fetch it anew"
-            )
-        onnx.load_adapter(release.id, unpack(parts.adapter).tensors)
-    except (OSError, RejectedError, InstallError) as error:
-        raise MisuseError(f"{bundle} cannot be evaluated: {error}") from error
-    return Actor(RELEASE, Actors(onnx), release.id, release.adapter_digest)
 
 
 def _shown(played: Iterator[Played], count: int, out: Output) -> Iterator[Played]:

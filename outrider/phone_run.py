@@ -28,6 +28,7 @@ from outrider.options import Json
 from outrider.output import Output
 
 if TYPE_CHECKING:
+    from device_runtime.adb_phone import AdbPhone
     from device_runtime.agent import Safety
     from device_runtime.seats import SeatPhone
     from device_runtime.settings import Settings
@@ -162,8 +163,6 @@ def _opened(
     """The phone that was named, reachable, with its judge; let go of at the end."""
     from apps_mock.adb_clone import AdbClone
     from apps_mock.farm import mock_phone
-    from device_runtime.adb import AdbClient
-    from device_runtime.adb_phone import AdbPhone
     from device_runtime.seats import SeatPhone
 
     if over_adb:
@@ -176,12 +175,23 @@ def _opened(
     elif serial is None:
         yield mock_phone()
     else:
-        client = AdbClient(adb_port)
-        devices = client.devices()
-        if devices.get(serial) != "device":
-            state = devices.get(serial, "unknown")
-            raise MisuseError(
-                f"phone {serial!r} is {state} to the adb server at port {adb_port}; "
-                f"it lists {', '.join(devices) or 'none'}"
-            )
-        yield SeatPhone(AdbPhone(client, serial))
+        yield SeatPhone(adb_phone(serial, adb_port))
+
+
+def adb_phone(serial: str, port: int) -> AdbPhone:
+    """A phone that the adb server at `port` lists as ready.
+
+    Raises: MisuseError: the server does not list it, or not as ready.
+    """
+    from device_runtime.adb import AdbClient
+    from device_runtime.adb_phone import AdbPhone
+
+    client = AdbClient(port)
+    devices = client.devices()
+    if devices.get(serial) != "device":
+        state = devices.get(serial, "unknown")
+        raise MisuseError(
+            f"phone {serial!r} is {state} to the adb server at port {port}; "
+            f"it lists {', '.join(devices) or 'none'}"
+        )
+    return AdbPhone(client, serial)

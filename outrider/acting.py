@@ -1,0 +1,153 @@
+"""Who acts when a command is told so: a release, a base, a hand-written policy, a user's file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from outrider.errors import CommandError, MisuseError
+from sync.errors import RejectedError
+from sync.vocabulary import FACTORY_RELEASE
+
+if TYPE_CHECKING:
+    from apps_mock.actors import Actors
+    from device_runtime.policy import OnnxPolicy
+    from device_runtime.ports import Decided, Policy, PolicyRequest
+    from sync.vocabulary import Release
+
+RELEASE = "release"
+SCRIPTED = ("lexical", "random", "oracle", "noop")
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who is evaluated.
+
+    Attributes:
+        name: as assignments name it.
+        actors: who plays them.
+        release_id: what acts where `name` is "release".
+        digest: SHA-256 (hex) of the adapter, or of the base where there is none; None for others.
+    """
+
+    name: str
+    actors: Actors
+    release_id: str = FACTORY_RELEASE
+    digest: str | None = None
+
+
+class UsersPolicy:
+    """A user's policy whose mistakes become one line that names its file."""
+
+    def __init__(self, file: str, policy: Policy) -> None:
+        self._file = file
+        self._policy = policy
+        self.wants_encoding = bool(getattr(policy, "wants_encoding", False))
+
+    def decide(self, requests: Sequence[PolicyRequest]) -> list[Decided]:
+        """What the user's policy decides.
+
+        Raises: CommandError: it failed, or its answer is no decision.
+        """
+        from device_runtime.ports import Decided
+        from sync.vocabulary import Action
+
+        try:
+            decided: list[Any] = list(self._policy.decide(requests))  # Any: a user's code
+        except Exception as error:  # the user's code may raise anything
+            raise CommandError(f"{self._file} failed ({type(error).__name__}: {error})") from error
+        if not all(isinstance(one, Decided) and isinstance(one.action, Action) for one in decided):
+            raise CommandError(f"{self._file} decided on something that is no Action: return one")
+        return decided
+
+
+def actor_of(policy: str | None, *, bundle: Path | None, base: Path | None) -> Actor:
+    """Who is meant by `--policy`, `--bundle` and `--base`.
+
+    Raises: MisuseError: no such policy, bundle or base, or they do not go together.
+    """
+    from apps_mock.actors import Actors, read_policy_file
+
+    if policy is None or policy == RELEASE:
+        return _release_of(bundle, base)
+    if bundle is not None:
+        raise MisuseError(f"--bundle and --policy {policy} are two policies: name one of them")
+    if policy in SCRIPTED:
+        return Actor(policy, Actors())
+    if not policy.endswith(".py"):
+        known = ", ".join((*SCRIPTED, RELEASE))
+        raise MisuseError(f"no policy is called {policy!r}; there are {known}, and any .py file")
+    try:
+        read = read_policy_file(Path(policy))
+    except RejectedError as error:
+        raise MisuseError(str(error)) from error
+    return Actor(policy, Actors(files={policy: UsersPolicy(policy, read)}))
+
+
+def installed_actor(phone: Path, *, base: Path | None, cache: Path) -> Actor:
+    """What is installed in a phone's folder; the base as it is where nothing is.
+
+    Raises:
+        MisuseError: it belongs to another base, or there is no base.
+        InstalledFilesError: the folder is damaged.
+    """
+    from apps_mock.actors import Actors
+    from device_runtime.errors import InstallError
+    from device_runtime.slots import Slots
+
+    onnx = _base_policy(base, cache)
+    slots = Slots(phone)
+    installed = slots.checked(slots.state().active)
+    adapter = installed.read()
+    if adapter is None or installed.release is None:
+        return Actor(RELEASE, Actors(onnx), digest=onnx.base_digest)
+    try:
+        _require_base(installed.release, onnx)
+        onnx.load_adapter(installed.release_id, adapter.tensors)
+    except (RejectedError, InstallError) as error:
+        raise MisuseError(f"{phone} cannot act: {error}") from error
+    return Actor(RELEASE, Actors(onnx), installed.release_id, adapter.digest)
+
+
+def _require_base(release: Release, onnx: OnnxPolicy) -> None:
+    """Nothing where `release` belongs to the base of `onnx`.
+
+    Raises: RejectedError: "base_mismatch" or "policy_io_mismatch".
+    """
+    from sync.policy_io import POLICY_IO_VERSION
+    from sync.releases import require_fits
+
+    require_fits(release, base_digest=onnx.base_digest, policy_io_version=POLICY_IO_VERSION)
+
+
+def _base_policy(base: Path | None, cache: Path) -> OnnxPolicy:
+    from device_runtime.policy import OnnxPolicy
+    from outrider.graphs import graphs_of
+
+    return OnnxPolicy(graphs_of(base, cache))
+
+
+def _release_of(bundle: Path | None, base: Path | None) -> Actor:
+    from apps_mock.actors import Actors
+    from device_runtime.errors import InstallError
+    from outrider.graphs import cache_dir
+    from sync.adapter_file import adapter_digest, unpack
+    from sync.releases import read_bundle
+
+    if bundle is not None and not bundle.is_file():
+        raise MisuseError(f"{bundle} is no file: name a release's bundle, DATA/releases/ID.zip")
+    onnx = _base_policy(base, cache_dir())
+    if bundle is None:
+        return Actor(RELEASE, Actors(onnx), digest=onnx.base_digest)
+    try:
+        parts = read_bundle(bundle)
+        release = parts.release()
+        _require_base(release, onnx)
+        if adapter_digest(parts.adapter) != release.adapter_digest:
+            raise MisuseError(f"{bundle} does not hold the adapter it describes: fetch it anew")
+        onnx.load_adapter(release.id, unpack(parts.adapter).tensors)
+    except (OSError, RejectedError, InstallError) as error:
+        raise MisuseError(f"{bundle} cannot act: {error}") from error
+    return Actor(RELEASE, Actors(onnx), release.id, release.adapter_digest)
