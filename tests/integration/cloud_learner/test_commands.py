@@ -20,6 +20,8 @@ from sync.messages import Role
 from sync.mqtt import PahoTransport
 from sync.vocabulary import Split
 
+pytestmark = pytest.mark.timeout(300)  # whole processes on a machine that may be busy
+
 CONFIG = """
 [service]
 tick_s = 0.02
@@ -92,7 +94,7 @@ def killed_while_it_stores(service):
         if event["event"] == "progress" and event["episodes"]:
             service.kill()
             break
-    service.communicate(timeout=20)
+    service.communicate(timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +104,7 @@ def events(fleet, make_device, make_learner):
     started = [json.loads(first.stdout.readline())]
     first.send_signal(signal.SIGINT)
     first.send_signal(signal.SIGINT)
-    _out, errors = first.communicate(timeout=20)
+    _out, errors = first.communicate(timeout=60)
     assert first.returncode == 0, errors
 
     farm = make_device(fleet.folder, "farm-1", Role.FARM, PahoTransport(fleet.farm_address), plays)
@@ -118,7 +120,7 @@ def events(fleet, make_device, make_learner):
 
     learning = threading.Thread(target=learn)
     learning.start()
-    out, errors = last.communicate(timeout=100)
+    out, errors = last.communicate(timeout=200)
     finished.set()
     learning.join(10)
     farm.stop()
@@ -187,7 +189,7 @@ def test_nothing_is_lost_or_played_twice_over_a_kill(events):
 
 def test_a_finished_campaign_is_not_run_again(events, fleet):
     again = fleet.serve("--until-finished")
-    out, errors = again.communicate(timeout=60)
+    out, errors = again.communicate(timeout=120)
 
     last = json.loads(out.splitlines()[-1])
     assert again.returncode == 0, errors
