@@ -70,8 +70,7 @@ def test_policy_that_finishes_at_once_is_counted_as_false_finish(capsys):
 def test_users_file_is_played(tmp_path, capsys):
     file = tmp_path / "mine.py"
     file.write_text(
-        "from sync.vocabulary import Key, press\n"
-        "def decide(request):\n    return press(Key.BACK)\n"
+        "from sync.vocabulary import Key, press\ndef decide(request):\n    return press(Key.BACK)\n"
     )
     code, rows, _ = run_json(capsys, "--policy", file, "--suite", "clock", "--n", 1)
     assert code == 0
