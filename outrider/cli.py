@@ -18,6 +18,7 @@ import typer
 from outrider import (
     audit,
     base_train,
+    bench,
     clones,
     cloud,
     do,
@@ -55,11 +56,13 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("release list", releases.list_releases),
     ("release apply", releases.apply_release),
     ("clones list", clones.list_templates),
+    ("bench policy", bench.bench_policy),
     ("doctor", doctor.doctor),
 )
 """Words after `outrider`, and what they call; the function's docstring is its help."""
 
 GROUPS = {
+    "bench": "What things cost on this machine.",
     "base": "Base networks: what a fleet starts with.",
     "clones": "Clones of apps, and their tasks.",
     "cloud": "The service that ingests, directs, publishes and answers.",
