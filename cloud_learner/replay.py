@@ -69,7 +69,7 @@ class Replay:
         pool = list(self._trajectories)
         count = min(count, len(pool))
         weights = None
-        if self._settings.prioritised:
+        if self._settings.prioritised and pool:
             raw = np.array([one.priority for one in pool]) ** self._settings.exponent
             weights = raw / raw.sum()
         picked = generator.choice(len(pool), size=count, replace=False, p=weights)
