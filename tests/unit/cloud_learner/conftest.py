@@ -146,7 +146,7 @@ def make_episode(network) -> Callable[..., Episode]:
 
 @pytest.fixture
 def make_trajectory(make_episode, table) -> Callable[..., Trajectory]:
-    """`make_trajectory(seed, success=…, …)`: an episode of `make_episode` as the learner keeps it."""
+    """`make_trajectory(seed, success=…)`: an episode of `make_episode` as the learner keeps it."""
 
     def make(
         seed: int, *, success: bool = True, app: str = "tickets", **more: object
