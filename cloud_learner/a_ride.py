@@ -69,7 +69,7 @@ class ARideSettings:
     ratio_clip: float = 1.0
     advantage_clip: float = 3.0
     kl_weight: float = 0.02
-    entropy_weight: float = 0.02
+    entropy_weight: float = 0.05
     invalid_weight: float = 0.05
     repetition_penalty: float = 0.0
     repetition_cap: float = 1.2
