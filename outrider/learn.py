@@ -36,6 +36,10 @@ ControlCpu = Annotated[
     float | None,
     typer.Option("--learner-cpu-s", min=1.0, help="CPU seconds that the control arm spends."),
 ]
+WarmUp = Annotated[
+    int | None,
+    typer.Option("--warm-up-updates", min=1, help="Optimiser steps of the warm-up."),
+]
 
 
 def learn(
@@ -43,6 +47,7 @@ def learn(
     data: DataDir,
     learner: Learner = LearnerChoice.A_RIDE,
     learner_cpu_s: ControlCpu = None,
+    warm_up_updates: WarmUp = None,
     base: Annotated[
         Path | None, typer.Option("--base", help="Base network; the shipped one if not set.")
     ] = None,
@@ -72,7 +77,7 @@ def learn(
     source = base or DEFAULT_BASE_DIR
     network = load_base(source)
     digest = base_digest(network)
-    settings = learner_settings(learner, learner_cpu_s)
+    settings = learner_settings(learner, learner_cpu_s, warm_up_updates)
     opened = Database(database or sqlite_url(file), migrate=False)
     loop = LearnerLoop(
         LearnerStore(opened, adapters_dir=paths.adapters_dir, clock=SystemClock()),
@@ -104,7 +109,9 @@ def learn(
     )
 
 
-def learner_settings(learner: LearnerChoice, control_cpu_s: float | None) -> LearnerSettings:
+def learner_settings(
+    learner: LearnerChoice, control_cpu_s: float | None, warm_up_updates: int | None
+) -> LearnerSettings:
     """The learner's settings behind a choice on the command line."""
     from dataclasses import replace
 
@@ -116,4 +123,6 @@ def learner_settings(learner: LearnerChoice, control_cpu_s: float | None) -> Lea
         chosen = replace(chosen, a_ride=replace(STABILISED, policy_gradient=False))
     if control_cpu_s is not None:
         chosen = replace(chosen, control_cpu_s=control_cpu_s)
+    if warm_up_updates is not None:
+        chosen = replace(chosen, warm_up=replace(chosen.warm_up, updates=warm_up_updates))
     return chosen

@@ -19,7 +19,7 @@ import typer
 
 from outrider.children import Child, ChildEvent
 from outrider.errors import CommandError, MisuseError
-from outrider.learn import ControlCpu, Learner, LearnerChoice
+from outrider.learn import ControlCpu, Learner, LearnerChoice, WarmUp
 from outrider.options import Json
 from outrider.output import Output
 
@@ -48,6 +48,11 @@ def up(
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")] = 0,
     learner: Learner = LearnerChoice.A_RIDE,
     learner_cpu_s: ControlCpu = None,
+    warm_up_updates: WarmUp = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", help="TOML file with [campaign], [gate], [dispatch]."),
+    ] = None,
     base: Annotated[
         Path | None, typer.Option("--base", help="Base network; the shipped one if not set.")
     ] = None,
@@ -60,7 +65,8 @@ def up(
 ) -> None:
     """Run the whole loop on this machine until the campaign is finished or Ctrl-C."""
     from apps_mock.tasks import templates
-    from exporters.base import DEFAULT_BASE_DIR, ensure_exported
+    from cloud_learner.settings_file import read_settings
+    from exporters.base import DEFAULT_BASE_DIR, ensure_exported, read_card
     from outrider.device_wiring import stop_on_signals
     from outrider.up_view import view
 
@@ -68,12 +74,14 @@ def up(
     if app not in apps:
         raise MisuseError(f"no app {app!r}; there are {', '.join(sorted(apps))}")
     folder = data or newest_run(Path("data"))
+    source = base or DEFAULT_BASE_DIR
+    read_card(source)
+    read_settings(config, data_dir=folder, campaign={"env_steps": env_steps, "minutes": minutes})
     out = Output(json_lines=json)
     with ExitStack() as stack:
         stack.enter_context(_only_one(folder))
         stop = stack.enter_context(stop_on_signals())
         show = stack.enter_context(view(out, folder=folder))
-        source = base or DEFAULT_BASE_DIR
         show(ChildEvent("up", {"event": "preparing", "data": str(folder)}))
         graphs = ensure_exported(source, folder / "base")
         loop = _Loop(folder, show)
@@ -83,11 +91,14 @@ def up(
         common = ["--data", str(folder), "--json"]
         campaign = ["--app", app, "--env-steps", str(env_steps), "--minutes", str(minutes)]
         campaign += ["--seed", str(seed), "--port", str(port), "--until-finished"]
+        campaign += [] if config is None else ["--config", str(config)]
         loop.start("cloud", ["cloud", "serve", *common, *campaign], stop)
-        cpu = [] if learner_cpu_s is None else ["--learner-cpu-s", str(learner_cpu_s)]
+        recipe = [] if learner_cpu_s is None else ["--learner-cpu-s", str(learner_cpu_s)]
+        if warm_up_updates is not None:
+            recipe += ["--warm-up-updates", str(warm_up_updates)]
         loop.start(
             "learner",
-            ["cloud", "learn", *common, "--learner", learner.value, "--base", str(source), *cpu],
+            ["cloud", "learn", *common, "--learner", learner.value, "--base", str(source), *recipe],
             stop,
         )
         device = [*common, "--base", str(graphs)]
@@ -152,9 +163,14 @@ def campaign_summary(folder: Path) -> dict[str, object] | None:
 def _only_one(folder: Path) -> Iterator[None]:
     """Hold `folder` for this process.
 
-    Raises: CommandError: another process runs the loop there.
+    Raises:
+        CommandError: another process runs the loop there.
+        MisuseError: it cannot be a folder.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MisuseError(f"{folder} cannot hold a fleet ({error.strerror}): use --data") from error
     with (folder / "up.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
