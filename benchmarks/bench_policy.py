@@ -21,16 +21,29 @@ from random import Random
 import numpy as np
 import torch
 
+from cloud_learner.batch import StepSample, trajectory_of
+from cloud_learner.scoring import Scorer
 from device_runtime.policy import OnnxPolicy
 from device_runtime.ports import PolicyRequest
 from exporters import lora
 from exporters.base import ensure_exported, load_base, save_base
-from exporters.families.forced_actions import decisions_of, force
 from exporters.families.layout_t5 import LayoutT5, text_table_of
-from sync.decoding import choice_mask, collate
+from sync.decoding import action_of, choice_mask
 from sync.grammar import ACTION_TYPES, heads_of
 from sync.policy_io import EMPTY_HISTORY, EncodedInput, encode
-from sync.vocabulary import Element, Observation
+from sync.text_table import TextTable
+from sync.vocabulary import (
+    Assignment,
+    AssignmentId,
+    Decision,
+    DeviceId,
+    Element,
+    EndReason,
+    Episode,
+    EpisodeId,
+    Observation,
+    Step,
+)
 
 WORDS = "search trains settings alarm contact berlin class order date cancel save home map".split()
 TRAINING_BATCH = 168
@@ -71,26 +84,35 @@ def arbitrary(item: EncodedInput, random: Random) -> list[int]:
     return chosen
 
 
-def training_rate(base: LayoutT5, part: int) -> float:
-    """Examples per CPU second: scores and gradients of an adapter, `part` screens at a time."""
-    network, random = lora.attach(copy.deepcopy(base)), Random(0)
-    items = [request(random.randint(10, 40), random).encoded for _ in range(TRAINING_BATCH)]
-    screens = sorted((one for one in items if one is not None), key=lambda one: one.length)
-    batches = []
-    for start in range(0, len(screens), part):
-        some = screens[start : start + part]
-        batch = collate(some, text_table_of(base))
-        actions = force(
-            [decisions_of(item, arbitrary(item, random)) for item in some],
-            tokens=batch.mask.shape[1],
-        )
-        tensors = [torch.from_numpy(one) for one in (batch.text, batch.ids, batch.bits, batch.mask)]
-        batches.append((*tensors, actions))
+def example(screen: PolicyRequest, table: TextTable, random: Random) -> StepSample:
+    """One step of the learner: a screen, and choices that the grammar allows."""
+    seen, item = screen.observation, screen.encoded
+    assert item is not None
+    choices = arbitrary(item, random)
+    heads = heads_of(ACTION_TYPES[choices[0]])
+    decisions = [Decision(head, one, 0.0, b"") for head, one in zip(heads, choices, strict=True)]
+    step = Step(0, seen, action_of(item, seen, choices), decisions=tuple(decisions))
+    episode = Episode(
+        EpisodeId(""),
+        Assignment(AssignmentId("")),
+        DeviceId(""),
+        screen.goal,
+        (step,),
+        EndReason.FINISH,
+    )
+    return trajectory_of(episode, table, row=0, app="", success=True).steps[0]
+
+
+def training_rate(base: LayoutT5) -> float:
+    """Examples per CPU second: the learner's scores and the gradients of its adapter."""
+    random, table = Random(0), text_table_of(base)
+    scorer = Scorer(base, lora.attach(copy.deepcopy(base)), table)
+    screens = [request(random.randint(10, 40), random) for _ in range(TRAINING_BATCH)]
+    samples = [example(screen, table, random) for screen in screens]
 
     def update() -> None:
-        for inputs in batches:
-            scores = lora.merged_scores(base, lora.merged_weights(network), *inputs)
-            (-scores.log_probs.sum()).backward()  # type: ignore[no-untyped-call] # torch's own
+        loss = -scorer(samples).log_prob.sum()
+        loss.backward()  # type: ignore[no-untyped-call] # torch's own
 
     return TRAINING_BATCH / cpu_s(update)
 
@@ -120,8 +142,7 @@ def main() -> None:
     product_s = cpu_s(lambda: [a @ b for _ in range(100)])
     figures = {
         "benchmark": "policy",
-        "training_examples_per_cpu_s": round(training_rate(base, 28)),
-        "training_examples_per_cpu_s_unparted": round(training_rate(base, TRAINING_BATCH)),
+        "training_examples_per_cpu_s": round(training_rate(base)),
         "batched_actions_per_cpu_s": round(320 / batched),
         "p50_ms": round(statistics.median(times) * 1000, 2),
         "elements": elements,

@@ -17,10 +17,9 @@ import torch
 from peft import LoraConfig, inject_adapter_in_model
 from peft.tuners.lora import Linear as LoraLinear
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from exporters.errors import AdapterMismatchError
-from exporters.families.layout_t5 import LORA_TARGETS, ActionScores, LayoutT5
+from exporters.families.layout_t5 import LORA_TARGETS, LayoutT5
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -104,17 +103,6 @@ def merged_weights(network: LayoutT5) -> dict[str, Tensor]:
         base: Any = layer.get_base_layer()  # peft types it as any module
         merged[f"{path}.weight"] = torch.addmm(base.weight, b, a, alpha=_SCALING)
     return merged
-
-
-def merged_scores(base: LayoutT5, weights: Mapping[str, Tensor], *inputs: Any) -> ActionScores:
-    """`base.action_scores(*inputs)` under merged weights: the same as, and faster than, side paths.
-
-    Args:
-        base: the network without an adapter, its parameters frozen.
-        weights: from `merged_weights`; one call may serve several batches.
-    """
-    scores: ActionScores = functional_call(base, dict(weights), inputs)
-    return scores
 
 
 def _layers(network: nn.Module) -> Iterator[tuple[str, LoraLinear]]:

@@ -8,7 +8,7 @@ and export use this one module, so what is learnt is what phones run.
     hidden_p = T5 decoder(prefix_0..p, memory)     causal over at most four decisions
     logits   = type_head(h) | pointer_query(h) · pointer_key(memory) / √d | word_head(h)
 
-Notation: B batch, L tokens, C categories, K facts, D decisions, d width, N choices of one decision.
+Notation: B batch, L tokens, C categories, K facts, D decisions, d width.
 """
 
 from __future__ import annotations
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
-
-    from exporters.families.forced_actions import ForcedActions
 
 FAMILY = "layout_t5"
 
@@ -80,24 +78,6 @@ class LayoutT5Config:
     def as_dict(self) -> dict[str, int | float]:
         """The fields by name, for cards and digests."""
         return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class ActionScores:
-    """What the network thinks of given actions, decision by decision.
-
-    Attributes:
-        log_probs: float32 [B, D], nats; 0 beyond the end of an action.
-        entropies: float32 [B, D], nats, over the allowed choices; 0 beyond the end.
-        distributions: float32 [B, D, N], log-probabilities of all choices; about
-            -1e9 where the mask forbids.
-        pooled: float32 [B, d], mean of the memory over tokens: what critics read (detach it).
-    """
-
-    log_probs: Tensor
-    entropies: Tensor
-    distributions: Tensor
-    pooled: Tensor
 
 
 class LayoutT5(nn.Module):
@@ -192,31 +172,6 @@ class LayoutT5(nn.Module):
         pointers = torch.matmul(queries, pointer_keys.transpose(1, 2))
         return self.type_head(hidden), pointers, self.word_head(hidden)
 
-    def action_scores(
-        self, text: Tensor, ids: Tensor, bits: Tensor, mask: Tensor, actions: ForcedActions
-    ) -> ActionScores:
-        """Scores of given actions, all decisions in one pass (teacher forcing)."""
-        memory = self.encode_tokens(text, ids, bits, mask)
-        hidden = self.decode(memory, mask, actions.prefix)
-        logits = self._logits_of_heads(hidden, memory, actions)
-        distributions = functional.log_softmax(logits.masked_fill(~actions.masks, NEVER), dim=-1)
-        present = (actions.heads >= 0).to(distributions.dtype)
-        chosen = distributions.gather(2, actions.choices.unsqueeze(-1)).squeeze(-1)
-        entropies = -(distributions.exp() * distributions).sum(-1)
-        weights = mask / mask.sum(1, keepdim=True)
-        pooled = torch.einsum("bl,bld->bd", weights, memory)
-        return ActionScores(chosen * present, entropies * present, distributions, pooled)
-
-    forward = action_scores
-
-    def _logits_of_heads(self, hidden: Tensor, memory: Tensor, actions: ForcedActions) -> Tensor:
-        """float32 [B, D, N]: at every position the logits of the head that decides there."""
-        types, pointers, words = self.head_logits(hidden, self.pointer_key(memory))
-        width = actions.masks.shape[-1]
-        heads = actions.heads.unsqueeze(-1)
-        logits = torch.where(heads == 0, _widened(types, width), _widened(pointers, width))
-        return torch.where(heads == 2, _widened(words, width), logits)
-
 
 def additive_mask(mask: Tensor) -> Tensor:
     """float32 [B, 1, 1, L] from [B, L]: added to attention scores, 0 for a token."""
@@ -227,10 +182,6 @@ def causal_mask(length: int) -> Tensor:
     """float32 [1, 1, D, D]: a decision sees itself and what came before."""
     positions = torch.arange(length)
     return ((positions[None, :] > positions[:, None]).to(torch.float32) * NEVER)[None, None]
-
-
-def _widened(logits: Tensor, width: int) -> Tensor:
-    return functional.pad(logits, (0, width - logits.shape[-1]))
 
 
 def _stack(config: LayoutT5Config, *, decoder: bool) -> T5Stack:

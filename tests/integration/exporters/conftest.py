@@ -10,42 +10,65 @@ import torch
 from apps_mock.baselines import RandomPolicy
 from apps_mock.phone import MockPhone
 from apps_mock.tasks import templates
+from cloud_learner.base_training import BaseTraining, BaseTrainingSettings
 from device_runtime.ports import PolicyRequest
 from exporters import lora
 from exporters.base import ensure_exported, load_base, save_base
-from exporters.families.forced_actions import decisions_of, force
-from exporters.families.layout_t5 import LayoutT5, LayoutT5Config, text_table_of
-from sync.decoding import choice_mask, collate
+from sync.decoding import action_of, choice_mask
 from sync.grammar import ACTION_TYPES, heads_of
 from sync.policy_io import EMPTY_HISTORY, encode, fold
-from sync.vocabulary import Split
+from sync.vocabulary import (
+    Assignment,
+    AssignmentId,
+    Decision,
+    DeviceId,
+    EndReason,
+    Episode,
+    EpisodeId,
+    Split,
+    Step,
+)
 
 
 @pytest.fixture(scope="session")
-def base_source(tmp_path_factory, encoded):
+def base_source(tmp_path_factory, logged):
     """A base that learnt arbitrary actions by heart, so that its choices are varied and no ties."""
     torch.set_num_threads(1)
-    torch.manual_seed(11)
-    network = LayoutT5(LayoutT5Config())
-    _learn_by_heart(network, encoded[::4], Random(3))
+    training = BaseTraining(
+        BaseTrainingSettings(seed=11, updates=60, batch_steps=50, learning_rate=4e-3, dropout=0.0)
+    )
+    random = Random(3)
+    for request in logged[::4]:
+        training.add(_arbitrarily_played(request, random), app="")
     source = tmp_path_factory.mktemp("base")
+    network = training.train(lambda update, loss: None)
     save_base(network, source, {"note": "arbitrary, for tests"})
     return source
 
 
-def _learn_by_heart(network, screens, random):
-    batch = collate(screens, text_table_of(network))
-    inputs = [torch.from_numpy(one) for one in (batch.text, batch.ids, batch.bits, batch.mask)]
-    actions = force(
-        [decisions_of(item, _arbitrary(item, random)) for item in screens],
-        tokens=batch.mask.shape[1],
+def _arbitrarily_played(request, random):
+    """An episode of one step, and in it any action that the grammar allows."""
+    encoded = encode(request.observation, request.goal)
+    choices = _arbitrary(encoded, random)
+    heads = heads_of(ACTION_TYPES[choices[0]])
+    return Episode(
+        id=EpisodeId(""),
+        assignment=Assignment(AssignmentId("")),
+        device_id=DeviceId(""),
+        goal=request.goal,
+        steps=(
+            Step(
+                0,
+                request.observation,
+                action_of(encoded, request.observation, choices),
+                decisions=tuple(
+                    Decision(head, choice, 0.0, b"")
+                    for head, choice in zip(heads, choices, strict=True)
+                ),
+            ),
+        ),
+        end_reason=EndReason.FINISH,
     )
-    optimizer = torch.optim.Adam(network.parameters(), lr=4e-3)
-    for _ in range(60):
-        optimizer.zero_grad()
-        loss = -network.action_scores(*inputs, actions).log_probs.sum(1).mean()
-        loss.backward()
-        optimizer.step()
 
 
 def _arbitrary(item, random):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 
+import numpy as np
 import pytest
 import torch
 
@@ -133,3 +134,28 @@ def test_only_the_adapter_gets_gradients(network, make_adapted, table, make_traj
     assert {name for name, value in adapted.named_parameters() if value.grad is not None} == {
         name for name, value in adapted.named_parameters() if ".lora_" in name
     }
+
+
+def test_allowed_choices_share_all_probability_and_forbidden_ones_have_none(scorer, samples):
+    scorer.remember_as_reference(samples)
+
+    for sample in samples:
+        for position in range(sample.count):
+            allowed, log_probs = sample.masks[position], sample.reference[position]
+            assert np.exp(log_probs[allowed]).sum() == pytest.approx(1.0, abs=1e-5)
+            assert not log_probs[~allowed].any()
+
+
+def test_gradients_are_finite_where_actions_are_short(network, reference, table, make_trajectory):
+    steps = [step for seed in range(12) for step in make_trajectory(seed, steps=4).steps]
+    short = [step for step in steps if step.count == 1]
+    trained = copy.deepcopy(network).requires_grad_(requires_grad=True)
+    reference.remember_as_reference(short)
+
+    scores = Scorer(trained, None, table)(short)
+    (scores.log_prob.sum() + scores.entropy.sum() + scores.divergence.sum()).backward()
+
+    gradients = [one.grad for one in trained.parameters() if one.grad is not None]
+    assert len(short) > 3
+    assert all(torch.isfinite(one).all() for one in gradients)
+    assert trained.type_head.weight.grad.abs().sum() > 0

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from exporters.families.forced_actions import decisions_of, force
 from exporters.families.layout_t5 import (
     LayoutT5,
     LayoutT5Config,
@@ -14,7 +13,7 @@ from exporters.families.layout_t5 import (
     text_table_of,
 )
 from sync.decoding import collate, decide, log_prob_of
-from sync.grammar import ACTION_TYPES, MAX_DECISIONS
+from sync.grammar import MAX_DECISIONS
 
 
 def drawn(network, screens, temperature=1.0, seed=0):
@@ -34,55 +33,17 @@ def tensors(network, screens):
     return [torch.from_numpy(one) for one in (batch.text, batch.ids, batch.bits, batch.mask)]
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_teacher_forcing_gives_the_log_probs_of_step_by_step_decoding(network, screens, seed):
-    choices = drawn(network, screens, seed=seed)
-    forced = force([one.decisions for one in choices], tokens=max(one.length for one in screens))
-
-    scores = network.action_scores(*tensors(network, screens), forced)
-
-    expected = [[one.log_prob for one in choice.decisions] for choice in choices]
-    for row, chain in enumerate(expected):
-        assert scores.log_probs[row, : len(chain)].tolist() == pytest.approx(chain, abs=1e-4)
-        assert scores.log_probs[row, len(chain) :].abs().sum() == 0
-
-
-def test_padding_changes_no_score(network, screens):
-    chains = [one.decisions for one in drawn(network, screens)]
-    together = network.action_scores(
-        *tensors(network, screens), force(chains, tokens=max(one.length for one in screens))
+def test_padding_changes_no_logit(network, screens):
+    sides, table = TorchCallables(network), text_table_of(network)
+    prefix = np.array([[(0, 0), (1, 0), (2, 1)]])
+    together = sides.decoder(
+        sides.encoder(collate(screens, table)), np.repeat(prefix, len(screens), axis=0)
     )
     for row, item in enumerate(screens):
-        alone = network.action_scores(
-            *tensors(network, [item]), force([chains[row]], tokens=item.length)
-        )
-        assert torch.allclose(alone.log_probs[0], together.log_probs[row], atol=1e-4)
-        assert torch.allclose(alone.entropies[0], together.entropies[row], atol=1e-4)
-        assert torch.allclose(alone.pooled[0], together.pooled[row], atol=1e-4)
-
-
-def test_forbidden_choices_have_no_probability_and_allowed_ones_sum_to_one(network, screens):
-    forced = force(
-        [one.decisions for one in drawn(network, screens)],
-        tokens=max(one.length for one in screens),
-    )
-
-    scores = network.action_scores(*tensors(network, screens), forced)
-
-    present = forced.heads >= 0
-    probabilities = scores.distributions.exp()
-    assert probabilities[present][~forced.masks[present]].max() == 0
-    assert probabilities[present].sum(-1) == pytest.approx(1.0, abs=1e-5)
-
-
-def test_entropy_is_that_of_the_masked_distribution(network, screens):
-    forced = force(
-        [one.decisions for one in drawn(network, screens)],
-        tokens=max(one.length for one in screens),
-    )
-    scores = network.action_scores(*tensors(network, screens), forced)
-    row = scores.distributions[0, 0][forced.masks[0, 0]].double()
-    assert scores.entropies[0, 0].item() == pytest.approx(-(row.exp() * row).sum().item(), abs=1e-5)
+        alone = sides.decoder(sides.encoder(collate([item], table)), prefix)
+        assert together.types[row] == pytest.approx(alone.types[0], abs=1e-4)
+        assert together.words[row] == pytest.approx(alone.words[0], abs=1e-4)
+        assert together.pointers[row, : item.length] == pytest.approx(alone.pointers[0], abs=1e-4)
 
 
 def test_a_later_decision_does_not_change_an_earlier_one(network, screens):
@@ -97,21 +58,6 @@ def test_a_later_decision_does_not_change_an_earlier_one(network, screens):
 
     assert torch.equal(first[:, :2], second[:, :2])
     assert not torch.allclose(first[:, 2], second[:, 2])
-
-
-def test_gradients_are_finite_where_actions_are_short(network, screens):
-    network.requires_grad_(True)
-    forced = force(
-        [decisions_of(item, (ACTION_TYPES.index("back"),)) for item in screens],
-        tokens=max(one.length for one in screens),
-    )
-
-    scores = network.action_scores(*tensors(network, screens), forced)
-    (scores.log_probs.sum() + scores.entropies.sum()).backward()
-
-    gradients = [one.grad for one in network.parameters() if one.grad is not None]
-    assert all(torch.isfinite(one).all() for one in gradients)
-    assert network.type_head.weight.grad.abs().sum() > 0
 
 
 def test_text_vectors_are_those_of_the_phones_table(network):

@@ -8,10 +8,9 @@ import torch
 
 from exporters import lora
 from exporters.errors import AdapterMismatchError
-from exporters.families.forced_actions import force
 from exporters.families.layout_t5 import TorchCallables, text_table_of
 from sync.adapter_file import pack, unpack
-from sync.decoding import collate, decide
+from sync.decoding import collate
 
 
 @pytest.fixture
@@ -29,33 +28,22 @@ def trained(adapted, seed=0):
     return adapted
 
 
-def scores_of(network, screens, decisions, base=None):
-    batch = collate(screens, text_table_of(network))
-    inputs = [torch.from_numpy(one) for one in (batch.text, batch.ids, batch.bits, batch.mask)]
-    forced = force(decisions, tokens=batch.mask.shape[1])
-    if base is None:
-        return network.action_scores(*inputs, forced)
-    return lora.merged_scores(base, lora.merged_weights(network), *inputs, forced)
+def logits_of(network, screens):
+    """Of all heads after one pointed choice, side by side."""
+    sides = TorchCallables(network)
+    memory = sides.encoder(collate(screens, text_table_of(network)))
+    prefix = np.array([[(0, 0), (1, 0), (2, 1)]] * len(screens))
+    logits = sides.decoder(memory, prefix)
+    return np.concatenate([logits.types, logits.pointers, logits.words], axis=1)
 
 
-@pytest.fixture
-def decisions(network, screens):
-    side = TorchCallables(network)
-    chosen = decide(
-        screens,
-        side.encoder,
-        side.decoder,
-        table=text_table_of(network),
-        temperatures=[0.0] * len(screens),
-        randoms=[None] * len(screens),
-    )
-    return [one.decisions for one in chosen]
+def test_fresh_adapter_is_exactly_the_base(network, adapted, screens):
+    assert np.array_equal(logits_of(network, screens), logits_of(adapted, screens))
 
 
-def test_fresh_adapter_is_exactly_the_base(network, adapted, screens, decisions):
-    before = scores_of(network, screens, decisions)
-    after = scores_of(adapted, screens, decisions)
-    assert torch.equal(before.distributions, after.distributions)
+def test_trained_adapter_is_not_the_base(network, adapted, screens):
+    before, after = logits_of(network, screens), logits_of(trained(adapted), screens)
+    assert not np.allclose(before, after, atol=1e-2)
 
 
 def test_only_the_adapter_requires_gradients(adapted):
@@ -105,36 +93,33 @@ def test_adapter_file_carries_an_adapter_to_another_network(network, adapted):
     assert all(np.array_equal(again[name], file.tensors[name]) for name in tensors)
 
 
-def test_no_tensors_mean_the_base(network, adapted, screens, decisions):
+def test_no_tensors_mean_the_base(network, adapted, screens):
     lora.load_tensors(trained(adapted), {})
-    before = scores_of(network, screens, decisions)
-    after = scores_of(adapted, screens, decisions)
-    assert torch.equal(before.distributions, after.distributions)
+    assert np.array_equal(logits_of(network, screens), logits_of(adapted, screens))
 
 
-def test_merged_weights_score_like_side_paths(network, adapted, screens, decisions):
-    trained(adapted)
-    plain = scores_of(adapted, screens, decisions)
-    merged = scores_of(adapted, screens, decisions, base=network)
-    assert torch.allclose(plain.log_probs, merged.log_probs, atol=1e-4)
-    assert not torch.allclose(
-        plain.log_probs, scores_of(network, screens, decisions).log_probs, atol=1e-2
-    )
+def test_merged_weights_do_what_side_paths_do(network, adapted):
+    merged = lora.merged_weights(trained(adapted))
+    assert len(merged) == 26
+    for name, weight in merged.items():
+        path = name.removesuffix(".weight")
+        x = torch.randn(5, weight.shape[1], generator=torch.Generator().manual_seed(1))
+        plain = network.get_submodule(path)(x)
+        side = adapted.get_submodule(path)(x)
+        assert torch.allclose(x @ weight.T, side, atol=1e-4), path
+        assert not torch.allclose(plain, side, atol=1e-2), path
 
 
-def test_gradients_through_merged_weights_are_those_of_side_paths(
-    network, adapted, screens, decisions
-):
-    trained(adapted)
-    gradients = []
-    for base in (None, network):
-        adapted.zero_grad()
-        scores_of(adapted, screens, decisions, base=base).log_probs.sum().backward()
-        gradients.append({name: one.grad for name, one in adapted.named_parameters()})
-    side, merged = gradients
-    for name, value in side.items():
-        if value is not None:
-            assert torch.allclose(value, merged[name], atol=1e-3, rtol=1e-3), name
+def test_gradients_through_merged_weights_are_those_of_side_paths(adapted):
+    for name, weight in lora.merged_weights(trained(adapted)).items():
+        layer = adapted.get_submodule(name.removesuffix(".weight"))
+        x = torch.randn(5, weight.shape[1], generator=torch.Generator().manual_seed(1))
+        factors = [one for one in layer.parameters() if one.requires_grad]
+        side = torch.autograd.grad(layer(x).square().sum(), factors)
+        merged = torch.autograd.grad((x @ weight.T).square().sum(), factors)
+        assert len(factors) == 2
+        for one, other in zip(side, merged, strict=True):
+            assert torch.allclose(one, other, atol=1e-3, rtol=1e-3), name
 
 
 def test_same_seed_gives_the_same_fresh_adapter(network):
