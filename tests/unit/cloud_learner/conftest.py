@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from random import Random
 
 import pytest
 import torch
 
-from cloud_learner.batch import Trajectory, trajectory_of
+from cloud_learner.a_ride import ARide, ARideSettings
+from cloud_learner.batch import StepSample, Trajectory, trajectory_of
+from cloud_learner.replay import SuccessMemory
+from cloud_learner.scoring import Scorer, Scores
 from exporters.families.layout_t5 import LayoutT5, LayoutT5Config, TorchCallables, text_table_of
 from exporters.lora import attach
 from sync.decoding import action_of, decide
@@ -53,12 +58,13 @@ def table(network) -> TextTable:
     return text_table_of(network)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_adapted(network) -> Callable[..., LayoutT5]:
     """`make_adapted(noise)`: a copy with an adapter that moves every layer by about `noise`."""
+    fresh = attach(copy.deepcopy(network), RANK)
 
     def make(noise: float = 0.0, *, seed: int = 5) -> LayoutT5:
-        adapted = attach(copy.deepcopy(network), RANK)
+        adapted = copy.deepcopy(fresh)
         generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():
             for name, value in adapted.named_parameters():
@@ -88,10 +94,11 @@ def observed(random: Random) -> Observation:
     return Observation(1080, 2400, tuple(elements), package="org.app")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_episode(network) -> Callable[..., Episode]:
     """`make_episode(seed, steps=3, actor=…, template=…)`: played by a network, digests and all."""
 
+    @cache
     def make(
         seed: int,
         *,
@@ -153,5 +160,68 @@ def make_trajectory(make_episode, table) -> Callable[..., Trajectory]:
     ) -> Trajectory:
         episode = make_episode(seed, **more)
         return trajectory_of(episode, table, row=seed, app=app, success=success)
+
+    return make
+
+
+class Recording:
+    """A scorer that remembers which steps it was asked for."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+        self.asked: list[list[StepSample]] = []
+
+    def __call__(self, samples: Sequence[StepSample]) -> Scores:
+        self.asked.append(list(samples))
+        return self._scorer(samples)
+
+
+@dataclass
+class Bench:
+    """An algorithm on an adapter that is already away from its reference."""
+
+    algorithm: ARide
+    adapted: LayoutT5
+    policy: Recording
+
+    def gradients(self) -> tuple[torch.Tensor, torch.Tensor, dict[str, float]]:
+        """Of the adapter and of the critic after one update, flat; and the update's figures."""
+        metrics = self.algorithm.update()
+        trained = [one for one in self.adapted.parameters() if one.requires_grad]
+        return flat(trained), flat(self.algorithm.critic.parameters()), metrics
+
+
+def flat(parameters: Iterable[torch.nn.Parameter]) -> torch.Tensor:
+    """All gradients in one row; 0 where there is none."""
+    return torch.cat(
+        [(torch.zeros_like(one) if one.grad is None else one.grad).flatten() for one in parameters]
+    )
+
+
+@pytest.fixture
+def make_bench(network, make_adapted, table) -> Callable[..., Bench]:
+    """`make_bench(settings, trajectories)`: the trajectories are in the replay already."""
+
+    def make(
+        settings: ARideSettings,
+        trajectories: Sequence[Trajectory] = (),
+        *,
+        demonstrations: Mapping[str, SuccessMemory] | None = None,
+        noise: float = 0.1,
+        seed: int = 0,
+    ) -> Bench:
+        adapted = make_adapted(noise)
+        policy = Recording(Scorer(network, adapted, table))
+        algorithm = ARide(
+            policy,
+            [one for one in adapted.parameters() if one.requires_grad],
+            reference=Scorer(network, make_adapted(0.0), table),
+            feature_dim=2 * network.config.d_model,
+            settings=settings,
+            demonstrations=demonstrations or {},
+            seed=seed,
+        )
+        algorithm.add(trajectories, anchored_app="tickets")
+        return Bench(algorithm, adapted, policy)
 
     return make
