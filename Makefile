@@ -15,7 +15,7 @@ demo: setup ## the whole loop on this machine, about ten minutes
 	$(BIN)/outrider up
 
 test: check ## what a change must pass: checks, then every test that is not marked slow
-	$(BIN)/pytest tests -m 'not slow'
+	$(BIN)/pytest tests -m 'not slow' -n 2 --dist loadscope
 
 test-slow: setup ## the long tests
 	$(BIN)/pytest tests -m slow

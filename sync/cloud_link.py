@@ -311,10 +311,10 @@ class CloudLink:
                 rejected[sender].append((one.seq, refused[index]))
             else:
                 taken[sender].append(one.seq)
-        for sender in taken.keys() | rejected.keys():
-            self._answer(*sender, tuple(taken[sender]), tuple(rejected[sender]))
         self.counters.acknowledged += sum(map(len, taken.values()))
         self.counters.rejected += sum(map(len, rejected.values()))
+        for sender in taken.keys() | rejected.keys():
+            self._answer(*sender, tuple(taken[sender]), tuple(rejected[sender]))
         return True
 
     def _answer(
