@@ -6,15 +6,23 @@ import signal
 import sys
 from typing import NoReturn
 
-from outrider.cli import run
-from outrider.log_lines import log_to_stderr
+INTERRUPTED = 130
 
 
 def main() -> NoReturn:
     """Run the command that was typed; a polite stop from outside counts as Ctrl-C."""
-    log_to_stderr()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.exit(run(sys.argv[1:]))
+    try:
+        from outrider.cli import run
+        from outrider.log_lines import log_to_stderr
+
+        log_to_stderr()
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # it is ending already
+    sys.exit(code)
 
 
 if __name__ == "__main__":

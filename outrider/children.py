@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from outrider.parent import PARENT_VARIABLE
 
 STOP_S = 20.0
 _MOST_RESTARTS = 5
+_RESTARTS_WITHIN_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +45,21 @@ class Child:
     Args:
         arguments: words after `outrider`.
         log: file that takes its stderr.
+        holds: files that it keeps open, and with them the locks on them.
     """
 
     def __init__(
-        self, role: str, arguments: Sequence[str], *, log: Path, events: queue.Queue[ChildEvent]
+        self,
+        role: str,
+        arguments: Sequence[str],
+        *,
+        log: Path,
+        events: queue.Queue[ChildEvent],
+        holds: Sequence[int] = (),
     ) -> None:
         self.role = role
-        self.restarts = 0
+        self._restarted_s: list[float] = []
+        self._holds = tuple(holds)
         self._arguments = list(arguments)
         self._log = log
         self._events = events
@@ -83,6 +93,7 @@ class Child:
                 text=True,
                 env=environment,
                 start_new_session=True,
+                pass_fds=self._holds,
             )
         assert self._process.stdout is not None
         threading.Thread(
@@ -90,9 +101,11 @@ class Child:
         ).start()
 
     def restart(self) -> bool:
-        """Start it again after it ended by itself; False where that happened too often."""
-        self.restarts += 1
-        if self.restarts > _MOST_RESTARTS:
+        """Start it again after it ended by itself; False where that happened too often lately."""
+        now_s = time.monotonic()
+        recent = [at_s for at_s in self._restarted_s if now_s - at_s < _RESTARTS_WITHIN_S]
+        self._restarted_s = [*recent, now_s]
+        if len(recent) >= _MOST_RESTARTS:
             return False
         self.start()
         return True

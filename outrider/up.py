@@ -8,28 +8,26 @@ them. What happens in the loop is the campaign's business (`cloud_learner.campai
 from __future__ import annotations
 
 import fcntl
-import queue
+import os
+import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import FrameType
+from typing import Annotated
 
 import typer
 
-from outrider.children import Child, ChildEvent
+from outrider.children import ChildEvent
 from outrider.errors import CommandError, MisuseError
 from outrider.learn import ControlCpu, Learner, LearnerChoice, WarmUp
+from outrider.loop import Loop, Wanted
 from outrider.options import Json
 from outrider.output import Output
 
-if TYPE_CHECKING:
-    from sync.broker import BrokerProcess
-
-FARM, PHONE = "farm-1", "phone-1"
 _POLL_S = 0.2
-_START_S = 120.0
-_FORWARDED = {"release", "gate", "phase", "progress", "assignment_rejected"}
+_ORPHANS_S = 30.0
 
 
 def up(
@@ -57,61 +55,43 @@ def up(
         Path | None, typer.Option("--base", help="Base network; the shipped one if not set.")
     ] = None,
     seats: Annotated[int, typer.Option("--seats", min=1, help="Mock phones of the farm.")] = 32,
-    port: Annotated[int, typer.Option("--port", help="Port of the API; 0 takes a free one.")] = 0,
+    port: Annotated[
+        int,
+        typer.Option("--port", min=0, max=65535, help="Port of the API; 0 takes a free one."),
+    ] = 0,
     broker_port: Annotated[
-        int, typer.Option("--broker-port", help="Port of the broker; 0 takes a free one.")
+        int,
+        typer.Option(
+            "--broker-port", min=0, max=65535, help="Port of the broker; 0 takes a free one."
+        ),
     ] = 0,
     json: Json = False,
 ) -> None:
     """Run the whole loop on this machine until the campaign is finished or Ctrl-C."""
-    from apps_mock.tasks import templates
-    from cloud_learner.settings_file import read_settings
-    from exporters.base import DEFAULT_BASE_DIR, ensure_exported, read_card
     from outrider.device_wiring import stop_on_signals
     from outrider.up_view import view
 
-    apps = {template.info().app for template in templates()}
-    if app not in apps:
-        raise MisuseError(f"no app {app!r}; there are {', '.join(sorted(apps))}")
-    folder = data or newest_run(Path("data"))
-    source = base or DEFAULT_BASE_DIR
-    read_card(source)
-    read_settings(config, data_dir=folder, campaign={"env_steps": env_steps, "minutes": minutes})
+    wanted = Wanted(app, env_steps, minutes, seed, config, base, port, broker_port)
     out = Output(json_lines=json)
     with ExitStack() as stack:
-        stack.enter_context(_only_one(folder))
         stop = stack.enter_context(stop_on_signals())
-        show = stack.enter_context(view(out, folder=folder))
-        show(ChildEvent("up", {"event": "preparing", "data": str(folder)}))
-        graphs = ensure_exported(source, folder / "base")
-        loop = _Loop(folder, show)
-        stack.callback(loop.close)
-        loop.open_broker(broker_port)
-        loop.enrol(graphs)
-        common = ["--data", str(folder), "--json"]
-        campaign = ["--app", app, "--env-steps", str(env_steps), "--minutes", str(minutes)]
-        campaign += ["--seed", str(seed), "--port", str(port), "--until-finished"]
-        campaign += [] if config is None else ["--config", str(config)]
-        loop.start("cloud", ["cloud", "serve", *common, *campaign], stop)
-        recipe = [] if learner_cpu_s is None else ["--learner-cpu-s", str(learner_cpu_s)]
+        with _interrupting(stop):
+            source = check(wanted, data)
+            folder = data or newest_run(Path("data"))
+            lock = stack.enter_context(_only_one(folder, stop))
+            shown = stack.enter_context(view(out, folder=folder, env_steps=env_steps))
+            shown.show(ChildEvent("up", {"event": "preparing"}))
+            graphs = _exported(source, folder)
+        recipe = ["--learner", learner.value]
+        recipe += [] if learner_cpu_s is None else ["--learner-cpu-s", str(learner_cpu_s)]
         if warm_up_updates is not None:
             recipe += ["--warm-up-updates", str(warm_up_updates)]
-        loop.start(
-            "learner",
-            ["cloud", "learn", *common, "--learner", learner.value, "--base", str(source), *recipe],
-            stop,
-        )
-        device = [*common, "--base", str(graphs)]
-        loop.start(
-            "farm",
-            ["farm", *device, "--id", FARM, "--channel", "canary", "--seats", str(seats)],
-            stop,
-        )
-        loop.start("phone", ["phone", "run", *device, "--id", PHONE, "--mock-adb"], stop)
-        finished = loop.watch(stop)
-    summary = campaign_summary(folder)
-    if summary is not None:
-        out.summary(**summary)
+        loop = Loop(folder, shown.show, lock=lock)
+        with closing(loop):
+            finished = loop.run(
+                wanted, stop, graphs=graphs, base=source, recipe=recipe, seats=seats
+            )
+        shown.finish(campaign_summary(folder))
     if not finished:
         raise typer.Exit(_INTERRUPTED)
 
@@ -119,9 +99,69 @@ def up(
 _INTERRUPTED = 130
 
 
+def check(wanted: Wanted, data: Path | None) -> Path:
+    """Refuse what cannot work before anything is made or started; the folder of the base.
+
+    Raises:
+        MisuseError: an app, a settings file, a base or a folder that cannot be used.
+        PortInUseError: somebody else listens where a part is to listen.
+    """
+    from apps_mock.tasks import templates
+    from cloud_learner.errors import SettingsError
+    from cloud_learner.settings_file import read_settings
+    from exporters.base import DEFAULT_BASE_DIR, read_card
+    from exporters.errors import BaseFilesError
+    from sync.local_ports import require_free
+
+    apps = {template.info().app for template in templates()}
+    if wanted.app not in apps:
+        raise MisuseError(f"no app {wanted.app!r}; there are {', '.join(sorted(apps))}")
+    if data is not None and data.exists() and not data.is_dir():
+        raise MisuseError(f"{data} is a file: name a folder with --data")
+    source = wanted.base or DEFAULT_BASE_DIR
+    campaign = {name: getattr(wanted, name) for name in ("app", "env_steps", "minutes", "seed")}
+    try:
+        read_settings(wanted.config, data_dir=data or Path("data"), campaign=campaign)
+        read_card(source)
+    except (SettingsError, BaseFilesError) as error:
+        raise MisuseError(str(error)) from error
+    for port in (wanted.port, wanted.broker_port):
+        if port:
+            require_free(port)
+    return source
+
+
+def _exported(source: Path, folder: Path) -> Path:
+    """The base's graphs in the folder; made there if they are not."""
+    from exporters.base import ensure_exported
+
+    return ensure_exported(source, folder / "base")
+
+
+@contextmanager
+def _interrupting(stop: threading.Event) -> Iterator[None]:
+    """While the block runs, the first Ctrl-C ends it; those that follow are heard already."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        if not stop.is_set():
+            stop.set()
+            raise KeyboardInterrupt
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def newest_run(runs: Path) -> Path:
     """The newest run below `runs` that is not finished, or a new one."""
-    found = sorted(runs.glob("run-*"))
+    found = sorted(path for path in runs.glob("run-*") if path.name[4:].isdecimal())
     if found:
         summary = campaign_summary(found[-1])
         if summary is None or summary["phase"] != "finished":
@@ -160,8 +200,10 @@ def campaign_summary(folder: Path) -> dict[str, object] | None:
 
 
 @contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
-    """Hold `folder` for this process.
+def _only_one(folder: Path, stop: threading.Event) -> Iterator[int]:
+    """Hold `folder` for this process and its children; gives the descriptor that holds it.
+
+    Children of a run that was killed hold it, too, until they have ended by themselves.
 
     Raises:
         CommandError: another process runs the loop there.
@@ -169,143 +211,26 @@ def _only_one(folder: Path) -> Iterator[None]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / "up.lock").open("a+")
     except OSError as error:
         raise MisuseError(f"{folder} cannot hold a fleet ({error.strerror}): use --data") from error
-    with (folder / "up.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise CommandError(f"{folder} is in use by another `outrider up`") from error
-        yield
+    with lock:
+        for _ in range(int(_ORPHANS_S / _POLL_S)):
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError as error:
+                lock.seek(0)
+                if _is_alive(lock.read().strip()):
+                    raise CommandError(f"{folder} is in use by another `outrider up`") from error
+            stop.wait(_POLL_S)
+        else:
+            raise CommandError(f"{folder} is still in use by parts of a run that was killed")
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        yield lock.fileno()
 
 
-class _Loop:
-    """The parts of the loop as child processes."""
-
-    def __init__(self, folder: Path, show: Callable[[ChildEvent], None]) -> None:
-        self._folder = folder
-        self._show = show
-        self._events: queue.Queue[ChildEvent] = queue.Queue()
-        self._children: list[Child] = []
-        self._broker: BrokerProcess | None = None
-
-    def open_broker(self, port: int) -> None:
-        """Start the broker, and keep it running."""
-        from sync.broker import BrokerProcess
-
-        broker = BrokerProcess(self._folder / "broker", fleet="home", port=port)
-        broker.start()
-        self._broker = broker
-        broker.watch(self._broker_restarted)
-        self._show_started("broker", broker.pid, broker.port)
-
-    def enrol(self, graphs: Path) -> None:
-        """Give every device its account at the broker and the root that it trusts."""
-        import json
-
-        from device_runtime.installer import enrol
-        from device_runtime.slots import PhoneBase
-        from sync.clock import SystemClock
-        from sync.policy_io import POLICY_IO_VERSION
-        from sync.repository import Repository
-
-        assert self._broker is not None
-        self._broker.add_devices([FARM, PHONE])
-        repository = Repository.create(
-            self._folder / "tuf", self._folder / "keys", clock=SystemClock()
-        )
-        base = PhoneBase(
-            json.loads((graphs / "base.json").read_text())["digest"], POLICY_IO_VERSION
-        )
-        for device_id in (FARM, PHONE):
-            enrol(self._folder / "phones" / device_id, repository.root_bytes, base)
-        for name in ("cloud", FARM, PHONE):
-            address = self._broker.address(name)
-            path = self._credentials(name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch(mode=0o600)
-            path.write_text(f"{address.password}\n")
-
-    def start(self, role: str, arguments: list[str], stop: threading.Event) -> None:
-        """Start one part and wait until it says that it runs.
-
-        Raises: CommandError: it ended instead; the text is its own last line.
-        """
-        assert self._broker is not None
-        name = {"farm": FARM, "phone": PHONE}.get(role, role)
-        if role != "learner":
-            address = f"mqtt://127.0.0.1:{self._broker.port}"
-            arguments = [*arguments, "--broker", address]
-            arguments += ["--credentials", str(self._credentials(name))]
-        log = self._folder / "logs" / f"{role}.log"
-        child = Child(role, arguments, log=log, events=self._events)
-        self._children.append(child)
-        child.start()
-        for _ in range(int(_START_S / _POLL_S)):
-            event = self._next()
-            if event is not None:
-                self._handle(event)
-            if stop.is_set() or (event and event.role == role and event.name == "started"):
-                return
-            if event and event.role == role and event.name == "exited":
-                raise CommandError(f"{role} did not start: {child.last_words()}")
-        raise CommandError(f"{role} did not start within {_START_S:.0f} s; see {log}")
-
-    def watch(self, stop: threading.Event) -> bool:
-        """Show what happens until the campaign is finished (True) or `stop` is set (False)."""
-        cloud = self._children[0]
-        while not stop.is_set():
-            event = self._next()
-            if event is None:
-                continue
-            self._handle(event)
-            if event.name != "exited":
-                continue
-            if event.role == "cloud" and cloud.exit_code == 0:
-                return True
-            if event.role == "learner" and event.fields["code"] == 0:
-                continue
-            self._revive(event.role)
-        return False
-
-    def close(self) -> None:
-        """End every part, phones first, so that what they hold still reaches the cloud."""
-        for role in ("phone", "farm", "learner", "cloud"):
-            for child in self._children:
-                if child.role == role:
-                    child.ask_to_stop()
-        for child in reversed(self._children):
-            child.wait_stopped()
-        if self._broker is not None:
-            self._broker.stop()
-
-    def _next(self) -> ChildEvent | None:
-        try:
-            return self._events.get(timeout=_POLL_S)
-        except queue.Empty:
-            return None
-
-    def _handle(self, event: ChildEvent) -> None:
-        if event.name == "started":
-            self._show_started(event.role, event.fields.get("pid"), event.fields.get("port"))
-        elif event.name != "summary":
-            self._show(event)
-
-    def _revive(self, role: str) -> None:
-        """Start a part again that ended by itself."""
-        child = next(one for one in self._children if one.role == role)
-        words = child.last_words()
-        if not child.restart():
-            raise CommandError(f"{role} keeps ending ({words}); see {self._folder / 'logs'}")
-        self._show(ChildEvent(role, {"event": "restarted", "reason": words}))
-
-    def _broker_restarted(self, pid: int) -> None:
-        assert self._broker is not None
-        port = self._broker.port
-        self._events.put(ChildEvent("broker", {"event": "started", "pid": pid, "port": port}))
-
-    def _show_started(self, role: str, pid: object, port: object) -> None:
-        self._show(ChildEvent(role, {"event": "started", "role": role, "pid": pid, "port": port}))
-
-    def _credentials(self, name: str) -> Path:
-        return self._folder / "keys" / "broker" / f"{name}.txt"
+def _is_alive(pid: str) -> bool:
+    return pid.isdecimal() and Path(f"/proc/{pid}").exists()

@@ -1,124 +1,125 @@
-"""What `outrider up` shows: events as JSON lines, or a live picture of the loop for a person."""
+"""What `outrider up` shows: JSON lines, lines of text, or a live picture of the loop."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from outrider.children import ChildEvent
 from outrider.output import Output
+from outrider.up_picture import Picture, drawn, final
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console
+    from rich.live import Live
 
 _JSON_EVENTS = {"started", "release", "gate", "phase", "restarted", "installed", "step"}
-_PHASES = {
-    "demonstrate": "the oracle shows the new app, at most four times per template",
-    "warm_up": "the learner imitates what it was shown",
-    "evaluate_before": "the test split is played before learning",
-    "learn": "the fleet learns by itself",
-    "settle": "the last adapter is made and judged",
-    "evaluate_after": "the same test instances are played again",
-    "show": "the phone over ADB plays one test task",
-    "finished": "finished",
-}
+_TEXT_EVENTS = {"started", "gate", "phase", "restarted", "installed"}
+_PLAIN_PROGRESS = 10  # reports of progress for one line of text
+Summary = dict[str, object]
 
 
-@dataclass(slots=True)
-class _Picture:
-    """What is known of the loop."""
+class View(Protocol):
+    """Somewhere to show what happens in the loop."""
 
-    phase: str = ""
-    parts: dict[str, str] = field(default_factory=dict)
-    counts: dict[str, Any] = field(default_factory=dict)  # numbers by the cloud's own names
-    gates: list[dict[str, Any]] = field(default_factory=list)
-    installed: dict[str, str] = field(default_factory=dict)
-    steps: list[str] = field(default_factory=list)
-    published: int = 0
+    def show(self, event: ChildEvent) -> None:
+        """One event of a part."""
+        ...
 
-    def take(self, event: ChildEvent) -> None:
-        fields = event.fields
-        match event.name:
-            case "started":
-                where = f" port {fields['port']}" if fields.get("port") else ""
-                self.parts[event.role] = f"pid {fields['pid']}{where}"
-            case "phase":
-                self.phase = str(fields.get("phase", ""))
-            case "progress":
-                self.phase = str(fields.get("phase", self.phase))
-                self.counts = fields
-            case "gate":
-                self.gates.append(fields)
-            case "release":
-                self.published += fields.get("state") == "canary"
-            case "installed":
-                self.installed[str(fields.get("device_id"))] = str(fields.get("release_id"))
-            case "step" if self.phase in {"show", "evaluate_after", "finished"}:
-                self.steps.append(f"{fields.get('index')}  {fields.get('action')}")
+    def finish(self, summary: Summary | None) -> None:
+        """What came of it; None where no campaign began."""
+        ...
 
 
 @contextmanager
-def view(out: Output, *, folder: Path) -> Iterator[Callable[[ChildEvent], None]]:
-    """A function that shows events while the block runs."""
+def view(out: Output, *, folder: Path, env_steps: int) -> Iterator[View]:
+    """Shows events while the block runs: for a program, for a file, or for a person's terminal."""
     if out.json_lines:
-        yield lambda event: _as_json(out, event)
+        yield _JsonView(out)
+        return
+    from rich.console import Console
+
+    picture = Picture(folder=folder, env_steps=env_steps)
+    console = Console(file=out.console.file, highlight=False)
+    if not console.is_terminal:
+        yield _TextView(console, picture)
         return
     from rich.live import Live
 
-    picture = _Picture()
-    with Live(console=out.console, refresh_per_second=4, transient=False) as live:
-
-        def show(event: ChildEvent) -> None:
-            picture.take(event)
-            live.update(_drawn(picture, folder))
-
-        yield show
+    with Live(console=console, auto_refresh=False, redirect_stdout=False) as live:
+        yield _LiveView(live, picture)
 
 
-def _as_json(out: Output, event: ChildEvent) -> None:
-    if event.name in _JSON_EVENTS:
-        fields = {key: value for key, value in event.fields.items() if key != "event"}
-        out.event(event.name, **{"role": event.role, **fields})
+class _JsonView:
+    def __init__(self, out: Output) -> None:
+        self._out = out
+
+    def show(self, event: ChildEvent) -> None:
+        if event.name in _JSON_EVENTS:
+            fields = {key: value for key, value in event.fields.items() if key != "event"}
+            self._out.event(event.name, **{"role": event.role, **fields})
+
+    def finish(self, summary: Summary | None) -> None:
+        if summary is not None:
+            self._out.summary(**summary)
 
 
-def _drawn(picture: _Picture, folder: Path) -> RenderableType:
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
+class _TextView:
+    """One line per event that matters, and the final picture; no control codes."""
 
-    counts = picture.counts
-    head = Text(f"outrider up  {folder}\n", style="bold")
-    head.append(f"{picture.phase or 'starting'}: {_PHASES.get(picture.phase, '')}", style="cyan")
-    facts = Table.grid(padding=(0, 2))
-    facts.add_row("episodes stored", str(counts.get("episodes", 0)), "env steps", _number(counts))
-    facts.add_row(
-        "releases published", str(picture.published), "env_errors", str(counts.get("env_errors", 0))
-    )
-    for device, release in sorted(picture.installed.items()):
-        facts.add_row(f"{device} acts with", release)
-    curve = Table(title="validation success per release", title_justify="left", box=None)
-    for column in ("release", "n", "success", "95 %", ""):
-        curve.add_column(column)
-    for gate in picture.gates[-10:]:
-        curve.add_row(*_gate_row(gate))
-    lines = [Text(line, overflow="ellipsis") for line in picture.steps[-14:]]
-    return Group(head, facts, curve, *lines)
+    def __init__(self, console: Console, picture: Picture) -> None:
+        self._console = console
+        self._picture = picture
+        self._reports = 0
+
+    def show(self, event: ChildEvent) -> None:
+        self._picture.take(event)
+        if event.name == "progress":
+            self._reports += 1
+            if self._reports % _PLAIN_PROGRESS == 1:
+                self._print(self._picture.progress_text())
+        elif event.name in _TEXT_EVENTS:
+            self._print(f"{event.name}  {self._picture.words(event)}")
+        elif event.name == "step" and self._picture.phase == "show":
+            self._print(f"step  {self._picture.steps[-1]}")
+
+    def finish(self, summary: Summary | None) -> None:
+        self._picture.take_summary(summary)
+        for line in final(self._picture, width=100, height=40, fancy=False):
+            self._print(line.plain)
+
+    def _print(self, text: str) -> None:
+        self._console.file.write(f"{text.rstrip()}\n")
+        self._console.file.flush()
 
 
-def _number(counts: dict[str, Any]) -> str:
-    return f"{counts.get('env_steps', 0):,}"
+class _LiveView:
+    """The picture, drawn anew with every event; the final one stays on the screen."""
 
+    def __init__(self, live: Live, picture: Picture) -> None:
+        self._live = live
+        self._picture = picture
 
-def _gate_row(gate: dict[str, Any]) -> list[str]:
-    validation = gate.get("validation") or {}
-    low, high = validation.get("ci95") or (0.0, 0.0)
-    return [
-        str(gate.get("release_id")),
-        str(validation.get("n")),
-        f"{100 * (validation.get('success') or 0.0):.0f} %",
-        f"{100 * low:.0f}-{100 * high:.0f}",
-        "promoted" if gate.get("promoted") else "reverted",
-    ]
+    def show(self, event: ChildEvent) -> None:
+        self._picture.take(event)
+        self._draw(ended=False)
+
+    def finish(self, summary: Summary | None) -> None:
+        self._picture.take_summary(summary)
+        self._draw(ended=True)
+
+    def _draw(self, *, ended: bool) -> None:
+        from rich.text import Text
+
+        console = self._live.console
+        make = final if ended else drawn
+        lines = make(
+            self._picture,
+            width=console.width,
+            height=console.height - 1,
+            fancy=console.encoding.lower().startswith("utf"),
+        )
+        whole = Text("\n", no_wrap=True, overflow="ellipsis").join(lines)
+        self._live.update(whole, refresh=True)
