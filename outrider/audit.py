@@ -12,13 +12,12 @@ from outrider.errors import CommandError, MisuseError
 from outrider.options import Json
 from outrider.output import Output
 from outrider.phone_folders import PHONES, phone_folders
+from outrider.runs import Data, data_folder
 
 
 def audit_fleet(
     *,
-    data: Annotated[
-        Path, typer.Option("--data", help="Folder that holds everything of a fleet.")
-    ] = Path("data"),
+    data: Data = None,
     database: Annotated[
         str | None, typer.Option("--database", help="Database URL; DATA/cloud/cloud.db if not set.")
     ] = None,
@@ -30,6 +29,7 @@ def audit_fleet(
     from cloud_learner.settings import ServiceSettings
     from cloud_learner.store import Database, sqlite_url
 
+    data = data_folder(data)
     file = ServiceSettings(data_dir=data).cloud_dir / "cloud.db"
     if database is None and not file.is_file():
         raise MisuseError(f"{data} holds no cloud database; name another folder with --data")

@@ -14,6 +14,7 @@ from outrider.errors import MisuseError
 from outrider.options import Json
 from outrider.output import Output
 from outrider.phone_folders import log_of, phone_folders
+from outrider.runs import Data, data_folder
 
 if TYPE_CHECKING:
     from device_runtime.trajectory_log import TrajectoryLog
@@ -22,14 +23,12 @@ if TYPE_CHECKING:
 Phone = Annotated[
     Path | None, typer.Option("--phone", help="Folder of one phone; else all below --data.")
 ]
-Data = Annotated[Path, typer.Option("--data", help="Folder that holds everything of a fleet.")]
-DEFAULT_DATA = Path("data")
 
 
 def list_episodes(
     *,
     phone: Phone = None,
-    data: Data = DEFAULT_DATA,
+    data: Data = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many, newest first.")] = 50,
     json: Json = False,
 ) -> None:
@@ -54,7 +53,7 @@ def show_episode(
     episode_id: Annotated[str, typer.Argument(metavar="ID", help="The episode's id.")],
     *,
     phone: Phone = None,
-    data: Data = DEFAULT_DATA,
+    data: Data = None,
     json: Json = False,
 ) -> None:
     """Show one episode step by step, with its verdicts."""
@@ -131,8 +130,8 @@ def described(step: Step) -> str:
     return " ".join(words)
 
 
-def _folders(phone: Path | None, data: Path) -> list[Path]:
-    return phone_folders(data) if phone is None else [phone]
+def _folders(phone: Path | None, data: Path | None) -> list[Path]:
+    return phone_folders(data_folder(data)) if phone is None else [phone]
 
 
 @contextmanager

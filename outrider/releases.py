@@ -13,6 +13,7 @@ from outrider.errors import CommandError, MisuseError
 from outrider.options import Json, PhoneDir
 from outrider.output import Output
 from outrider.phone_folders import PHONE_LOG
+from outrider.runs import Data, data_folder
 from sync.errors import RejectedError
 
 if TYPE_CHECKING:
@@ -24,12 +25,11 @@ REPOSITORY = "tuf"
 
 def list_releases(
     *,
-    data: Annotated[
-        Path, typer.Option("--data", help="Folder that holds everything of a fleet.")
-    ] = Path("data"),
+    data: Data = None,
     json: Json = False,
 ) -> None:
     """List the releases of a fleet, oldest first."""
+    data = data_folder(data)
     folder = data / BUNDLES
     if not folder.is_dir():
         raise MisuseError(f"{data} holds no releases; name another folder with --data")
