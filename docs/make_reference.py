@@ -1,7 +1,8 @@
 """Writes what the code already knows into the docs: the glossary, and the tables of the protocol.
 
 `python docs/make_reference.py` rewrites docs/glossary.md, docs/settings.md, and the parts between
-markers of docs/protocol.md and docs/operations.md. A test compares them with what the code says.
+markers of docs/protocol.md, docs/operations.md and docs/algorithm.md. A test compares them with
+what the code says.
 """
 
 from __future__ import annotations
@@ -132,11 +133,34 @@ def _fields(node: ast.ClassDef) -> Iterator[tuple[str, ...]]:
             yield f"`{ast.unparse(one.target)}`", f"`{kind}`", default.replace("|", "\\|")
 
 
+def mode_table() -> str:
+    """A-RIDE's settings in both of its modes, from the source (no torch is loaded)."""
+    module = ast.parse((ROOT / "cloud_learner" / "a_ride.py").read_text(encoding="utf-8"))
+    (published,) = (
+        node.value
+        for node in module.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PUBLISHED"
+    )
+    assert isinstance(published, ast.Call)
+    changed = {one.arg: ast.unparse(one.value) for one in published.keywords}
+    (node,) = (
+        node
+        for node in module.body
+        if isinstance(node, ast.ClassDef) and node.name == "ARideSettings"
+    )
+    rows = []
+    for name, _, default in _fields(node):
+        other = changed.get(name.strip("`"))
+        rows.append((name, f"`{other}`" if other else default, default))
+    return _table(("setting", "published", "stabilised"), rows)
+
+
 TABLES = {
     "commands": command_table,
     "endpoints": endpoint_table,
     "errors": error_trees,
     "messages": message_table,
+    "modes": mode_table,
     "topics": topic_table,
 }
 
@@ -204,7 +228,7 @@ def main() -> None:
     """Rewrite the pages."""
     (DOCS / "glossary.md").write_text(glossary(), encoding="utf-8")
     (DOCS / "settings.md").write_text(settings(), encoding="utf-8")
-    for page in (DOCS / "protocol.md", DOCS / "operations.md"):
+    for page in (DOCS / name for name in ("protocol.md", "operations.md", "algorithm.md")):
         page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
