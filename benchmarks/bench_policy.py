@@ -30,7 +30,8 @@ from exporters.base import ensure_exported, load_base, save_base
 from exporters.families.layout_t5 import LayoutT5, text_table_of
 from sync.decoding import action_of, choice_mask
 from sync.grammar import ACTION_TYPES, heads_of
-from sync.policy_io import EMPTY_HISTORY, EncodedInput, encode
+from sync.history import EMPTY_HISTORY
+from sync.policy_io import EncodedInput, encode
 from sync.text_table import TextTable
 from sync.vocabulary import (
     Assignment,

@@ -26,7 +26,7 @@ from device_runtime.ports import (
     Verifier,
 )
 from device_runtime.redaction import DEFAULT_REDACTION, NO_SLOTS, RedactionRules, redact, resolve
-from sync import policy_io
+from sync import history, policy_io
 from sync.clock import Clock
 from sync.vocabulary import (
     FACTORY_RELEASE,
@@ -125,7 +125,7 @@ class EpisodeMachine:
         self._safety = safety or Safety()
         self._reset = ResetOutcome(assignment.goal)
         self._slots = NO_SLOTS
-        self._history = policy_io.EMPTY_HISTORY
+        self._history = history.EMPTY_HISTORY
         self._steps: list[Step] = []
         self._pending: _Pending | None = None
         self._end: EndReason | None = None
@@ -245,18 +245,18 @@ class EpisodeMachine:
         """Fold the last step into the history, now that its effect is seen."""
         if self._steps:
             last = self._steps[-1]
-            self._history = policy_io.fold(
+            self._history = history.fold(
                 self._history,
                 last.observation,
                 last.action,
                 valid=last.valid,
-                screen_changed=not policy_io.same_screen(last.observation, seen),
+                screen_changed=not history.same_screen(last.observation, seen),
             )
 
     def _repeats(self, observation: Observation, action: Action) -> int:
         count = 0
         for step in reversed(self._steps):
-            if step.action != action or not policy_io.same_screen(step.observation, observation):
+            if step.action != action or not history.same_screen(step.observation, observation):
                 break
             count += 1
         return count

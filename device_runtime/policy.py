@@ -19,8 +19,9 @@ import onnxruntime
 from device_runtime.errors import InstallError, PolicyFilesError
 from device_runtime.ports import Decided, PolicyRequest
 from sync.decoding import Batch, Logits, action_of, decide
-from sync.policy_io import BIT_COLUMNS, ID_COLUMNS, POLICY_IO_VERSION, EncodedInput
+from sync.policy_io import POLICY_IO_VERSION, EncodedInput
 from sync.text_table import TextTable
+from sync.tokens import BIT_COLUMNS, ID_COLUMNS
 from sync.vocabulary import FACTORY_RELEASE
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
 
-from sync.policy_io import EncodedInput, History
+from sync.history import History
+from sync.policy_io import EncodedInput
 from sync.vocabulary import (
     Action,
     Assignment,

@@ -27,7 +27,8 @@ from exporters.families.layout_t5 import FAMILY, LORA_TARGETS, NEVER, LayoutT5
 from exporters.graph_builder import Axes, GraphBuilder
 from sync.decoding import PREFIX_BEGIN, PREFIX_POINTER, PREFIX_TYPE
 from sync.grammar import ACTION_TYPES, MAX_WORDS
-from sync.policy_io import BIT_COLUMNS, ID_COLUMNS, POLICY_IO_VERSION
+from sync.policy_io import POLICY_IO_VERSION
+from sync.tokens import BIT_COLUMNS, ID_COLUMNS
 
 if TYPE_CHECKING:
     from pathlib import Path

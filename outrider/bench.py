@@ -98,7 +98,7 @@ def _some_adapter(policy: OnnxPolicy) -> dict[str, npt.NDArray[np.float32]]:
 
 def _requests(elements: int, count: int, random: Random) -> list[PolicyRequest]:
     from device_runtime.ports import PolicyRequest
-    from sync.policy_io import EMPTY_HISTORY
+    from sync.history import EMPTY_HISTORY
 
     return [
         PolicyRequest(

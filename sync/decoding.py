@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from sync.grammar import ACTION_TYPES, MAX_SPAN, MAX_WORDS, Head, heads_of
-from sync.policy_io import BIT_COLUMNS, ID_COLUMNS, EncodedInput, span_words
+from sync.policy_io import EncodedInput, span_words
+from sync.tokens import BIT_COLUMNS, ID_COLUMNS
 from sync.vocabulary import (
     Action,
     ActionKind,

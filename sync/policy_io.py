@@ -15,156 +15,43 @@ Notation: L tokens, C categories, K bits.
 from __future__ import annotations
 
 import hashlib
+from array import array
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sync.grammar import ACTION_TYPES, MAX_WORDS, type_name
-from sync.screen_text import Goal, Item, items_of, match_bin, rows_of
-from sync.text_table import stems_of
-from sync.vocabulary import Action, ActionKind, Episode, Observation, SlotRef
+from sync.grammar import ACTION_TYPES, MAX_WORDS
+from sync.history import EMPTY_HISTORY, History, fold, same_screen
+from sync.screen_text import Goal, Item, items_of, match_bin
+from sync.tokens import (
+    BIT_COLUMNS,
+    ID_COLUMNS,
+    Tokens,
+    add_goal,
+    add_history,
+    add_items,
+    add_memory,
+    add_state,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     import numpy.typing as npt
+
+    from sync.vocabulary import Episode, Observation
 
 POLICY_IO_VERSION = "layout_t5/1"
 """Changes whenever the same observation would be encoded, or an action decoded, differently."""
 
 MAX_GOAL_WORDS = 32
 MAX_ITEMS = 40
-MAX_HISTORY = 4
-MAX_MEMORY = 4
-BOX_BINS = 32
-MAX_STEP_BIN = 15
 
-KIND_STATE, KIND_HISTORY, KIND_GOAL, KIND_ELEMENT, KIND_MEMORY = 1, 2, 3, 4, 5
-
-ID_SIZES: dict[str, int] = {
-    "kind": 6,
-    "class": 14,
-    "left": BOX_BINS + 2,
-    "top": BOX_BINS + 2,
-    "right": BOX_BINS + 2,
-    "bottom": BOX_BINS + 2,
-    "match": 7,
-    "row_match": 7,
-    "coverage": 6,
-    "row_coverage": 6,
-    "position": 34,
-    "action": len(ACTION_TYPES) + 1,
-    "step": MAX_STEP_BIN + 2,
-    "remaining": MAX_STEP_BIN + 2,
-}
-"""Number of values of each categorical column; 0 means "does not apply"."""
-
-ID_COLUMNS = tuple(ID_SIZES)
-BIT_COLUMNS = (
-    "clickable",
-    "checkable",
-    "checked",
-    "editable",
-    "scrollable",
-    "focused",
-    "selected",
-    "disabled",
-    "keyboard",
-    "changed",
-    "invalid",
-    "typed_before",
-    "tapped_before",
-    "in_field",
-    "stop_word",
-    "on_screen",
-)
-"""Yes/no facts of a token."""
-
-_CLASSES = (
-    "button",
-    "edittext",
-    "textview",
-    "switch",
-    "checkbox",
-    "radiobutton",
-    "imageview",
-    "imagebutton",
-    "recyclerview",
-    "layout",
-    "tab",
-    "seekbar",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
-    """One earlier action as the policy remembers it."""
-
-    type_id: int
-    label: str
-    screen_changed: bool
-    valid: bool
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """What earlier steps leave behind: a pure fold, so that it can always be computed again.
-
-    Attributes:
-        entries: the latest actions, oldest first.
-        memory: texts of the elements acted on lately; the policy can type or answer from them.
-        typed, tapped: stems of words that were typed, and that stood on what was tapped.
-    """
-
-    entries: tuple[HistoryEntry, ...] = ()
-    memory: tuple[str, ...] = ()
-    typed: frozenset[str] = frozenset()
-    tapped: frozenset[str] = frozenset()
-
-
-EMPTY_HISTORY = History()
-
-
-def fold(
-    history: History,
-    observation: Observation,
-    action: Action,
-    *,
-    valid: bool,
-    screen_changed: bool,
-) -> History:
-    """The history after `action` was tried on `observation`.
-
-    Args:
-        valid: whether the action could be carried out.
-        screen_changed: whether the next observation differs from this one.
-    """
-    label = _label_of(observation, action)
-    entry = HistoryEntry(ACTION_TYPES.index(type_name(action)), label, screen_changed, valid)
-    typed, tapped, memory = history.typed, history.tapped, history.memory
-    if action.kind is ActionKind.TYPE and valid:
-        typed = typed | frozenset(stems_of(label))
-    elif action.kind in _TOUCHES and label:
-        tapped = tapped | frozenset(stems_of(label))
-        memory = (*(text for text in memory if text != label), label)[-MAX_MEMORY:]
-    return History((*history.entries, entry)[-MAX_HISTORY:], memory, typed, tapped)
-
-
-_TOUCHES = {ActionKind.TAP, ActionKind.LONG_PRESS, ActionKind.DOUBLE_TAP}
-
-
-def _label_of(observation: Observation, action: Action) -> str:
-    if action.text is not None:
-        return action.text.slot if isinstance(action.text, SlotRef) else action.text
-    if action.element is None or action.element >= len(observation.elements):
-        return action.app or ""
-    for item in items_of(observation):
-        if action.element == item.element or action.element in item.absorbed:
-            return item.label
-    return observation.elements[action.element].label
+_SCROLLABLE, _LONG_CLICKABLE, _LABEL = map(attrgetter, ("scrollable", "long_clickable", "label"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,178 +104,32 @@ def encode(
     words = tuple(goal.split()[:MAX_GOAL_WORDS])
     target = Goal.of(words)
     items = _prune(items_of(observation), target)
-    rows = _Rows()
-    _add_state(rows, observation, step_index, step_budget)
-    for position, entry in enumerate(history.entries):
-        _add_history(rows, entry, position)
-    goal_start = len(rows.texts)
-    _add_goal(rows, target, words, items, history)
-    item_start = len(rows.texts)
-    _add_items(rows, observation, items, target, history)
-    memory_start = len(rows.texts)
-    for position, text in enumerate(history.memory):
-        rows.add(text, kind=KIND_MEMORY, position=position + 1, match=match_bin(text, target)[0])
+    scrollable = any(map(_SCROLLABLE, observation.elements))
+    tokens = Tokens()
+    add_state(tokens, observation, step_index, step_budget, scrollable=scrollable)
+    add_history(tokens, history.entries)
+    goal_start = len(tokens.texts)
+    add_goal(tokens, target, words, items, history)
+    item_start = len(tokens.texts)
+    add_items(tokens, observation, items, target, history)
+    memory_start = len(tokens.texts)
+    add_memory(tokens, history.memory, target)
     return _finish(
-        rows,
+        tokens,
         goal_start=goal_start,
         goal_words=words,
         item_start=item_start,
         items=items,
         memory_start=memory_start,
         memory=history.memory,
-        type_mask=_type_mask(observation, items, words, history.memory),
+        type_mask=_type_mask(
+            items,
+            scrollable=scrollable,
+            keyboard=observation.keyboard_shown,
+            has_words=bool(words),
+            has_memory=any(map(str.split, history.memory)),
+        ),
     )
-
-
-class _Rows:
-    """Tokens under construction."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-        self.ids: list[list[int]] = []
-        self.bits: list[list[int]] = []
-
-    def add(self, text: str, bits: Sequence[str] = (), **ids: int) -> None:
-        row = [0] * len(ID_COLUMNS)
-        for name, value in ids.items():
-            row[_ID_INDEX[name]] = value
-        facts = [0] * len(BIT_COLUMNS)
-        for name in bits:
-            facts[_BIT_INDEX[name]] = 1
-        self.texts.append(text)
-        self.ids.append(row)
-        self.bits.append(facts)
-
-
-_ID_INDEX = {name: index for index, name in enumerate(ID_COLUMNS)}
-_BIT_INDEX = {name: index for index, name in enumerate(BIT_COLUMNS)}
-
-
-def _add_state(rows: _Rows, observation: Observation, step_index: int, step_budget: int) -> None:
-    bits = ["keyboard"] if observation.keyboard_shown else []
-    if any(element.scrollable for element in observation.elements):
-        bits.append("scrollable")
-    if any(element.editable and element.focused for element in observation.elements):
-        bits.append("focused")
-    rows.add(
-        observation.package.rpartition(".")[2],
-        bits,
-        kind=KIND_STATE,
-        step=min(step_index, MAX_STEP_BIN) + 1,
-        remaining=min(max(step_budget - step_index, 0), MAX_STEP_BIN) + 1,
-    )
-
-
-def _add_history(rows: _Rows, entry: HistoryEntry, position: int) -> None:
-    bits = [name for name, on in (("changed", entry.screen_changed),) if on]
-    if not entry.valid:
-        bits.append("invalid")
-    rows.add(entry.label, bits, kind=KIND_HISTORY, action=entry.type_id + 1, position=position + 1)
-
-
-def _add_goal(
-    rows: _Rows, goal: Goal, words: tuple[str, ...], items: tuple[Item, ...], history: History
-) -> None:
-    on_screen: set[str] = set()
-    whole_labels: set[str] = set()
-    in_fields: set[str] = set()
-    for item in items:
-        on_screen.update(item.words)
-        whole_labels.add(" ".join(item.words))
-        if item.editable:
-            in_fields.update(item.words)
-    for position, word in enumerate(words):
-        stem = goal.stems[position]
-        facts = (
-            ("stop_word", stem in goal.stop_words),
-            ("on_screen", stem in on_screen),
-            ("in_field", stem in in_fields),
-            ("typed_before", stem in history.typed),
-            ("tapped_before", stem in history.tapped),
-        )
-        rows.add(
-            word,
-            [name for name, on in facts if on],
-            kind=KIND_GOAL,
-            position=position + 1,
-            match=2 if stem in whole_labels else 1,
-        )
-
-
-def _add_items(
-    rows: _Rows,
-    observation: Observation,
-    items: tuple[Item, ...],
-    goal: Goal,
-    history: History,
-) -> None:
-    matches = [match_bin(item.label, goal) for item in items]
-    beside = rows_of(items)
-    width, height = observation.width_px, observation.height_px
-    for index, item in enumerate(items):
-        row_match, row_words = 0, matches[index][1]
-        for other in beside[index]:
-            row_match = max(row_match, matches[other][0])
-            row_words = row_words | matches[other][1]
-        left, top, right, bottom = item.bounds
-        rows.texts.append(item.label)
-        rows.ids.append(
-            [
-                KIND_ELEMENT,
-                _class_id(item.class_name),
-                _bin(left, width),
-                _bin(top, height),
-                _bin(right, width),
-                _bin(bottom, height),
-                matches[index][0],
-                row_match,
-                min(len(matches[index][1]), 4) + 1,
-                min(len(row_words), 4) + 1,
-                0,
-                0,
-                0,
-                0,
-            ]
-        )
-        rows.bits.append(_item_bits(item, history))
-
-
-def _item_bits(item: Item, history: History) -> list[int]:
-    """The facts of an element, in the order of `BIT_COLUMNS`."""
-    worded = bool(item.words)
-    return [
-        item.clickable,
-        item.checkable,
-        item.checked,
-        item.editable,
-        item.scrollable,
-        item.focused,
-        item.selected,
-        not item.enabled,
-        0,
-        0,
-        0,
-        worded and history.typed.issuperset(item.words),
-        worded and history.tapped.issuperset(item.words),
-        0,
-        0,
-        0,
-    ]
-
-
-def _bin(value_px: int, extent_px: int) -> int:
-    """1 .. BOX_BINS + 1; 0 is kept for tokens without a place."""
-    return 1 + min(max(value_px * BOX_BINS // max(extent_px, 1), 0), BOX_BINS)
-
-
-@lru_cache(maxsize=1024)
-def _class_id(class_name: str) -> int:
-    """1 .. 13: the widget class by the end of its name; 13 for all others."""
-    name = class_name.rpartition(".")[2].casefold()
-    for index, known in enumerate(_CLASSES):
-        if name.endswith(known):
-            return index + 1
-    return len(_CLASSES) + 1
 
 
 def _prune(items: tuple[Item, ...], goal: Goal) -> tuple[Item, ...]:
@@ -407,25 +148,49 @@ def _prune(items: tuple[Item, ...], goal: Goal) -> tuple[Item, ...]:
 
 
 def _type_mask(
-    observation: Observation,
     items: tuple[Item, ...],
-    words: tuple[str, ...],
-    memory: tuple[str, ...],
+    *,
+    scrollable: bool,
+    keyboard: bool,
+    has_words: bool,
+    has_memory: bool,
 ) -> npt.NDArray[np.bool_]:
-    field_focused = any(item.editable and item.focused for item in items)
-    scrollable = any(element.scrollable for element in observation.elements)
-    has_text = any(item.label for item in items)
-    has_memory = any(text.split() for text in memory)
+    """What is possible on this screen: bool [len(ACTION_TYPES)]."""
+    field_focused = any(item.focused and item.editable for item in items)
+    return _type_masks(
+        has_items=bool(items),
+        has_long=any(map(_LONG_CLICKABLE, items)),
+        has_text=any(map(_LABEL, items)),
+        has_words=has_words,
+        has_memory=has_memory,
+        field_focused=field_focused,
+        enterable=field_focused or keyboard,
+        scrollable=scrollable,
+    ).copy()
+
+
+@lru_cache(maxsize=256)
+def _type_masks(
+    *,
+    has_items: bool,
+    has_long: bool,
+    has_text: bool,
+    has_words: bool,
+    has_memory: bool,
+    field_focused: bool,
+    enterable: bool,
+    scrollable: bool,
+) -> npt.NDArray[np.bool_]:
     possible = {
-        "tap": any(item.touchable for item in items) or bool(items),
-        "long_press": any(item.long_clickable for item in items),
-        "type_goal": field_focused and bool(words),
+        "tap": has_items,
+        "long_press": has_long,
+        "type_goal": field_focused and has_words,
         "type_element": field_focused and has_text,
         "type_memory": field_focused and has_memory,
-        "answer_goal": bool(words),
+        "answer_goal": has_words,
         "answer_element": has_text,
         "answer_memory": has_memory,
-        "enter": field_focused or observation.keyboard_shown,
+        "enter": enterable,
         **dict.fromkeys(("scroll_down", "scroll_up", "scroll_left", "scroll_right"), scrollable),
     }
     return np.array(
@@ -434,7 +199,7 @@ def _type_mask(
 
 
 def _finish(
-    rows: _Rows,
+    tokens: Tokens,
     *,
     goal_start: int,
     goal_words: tuple[str, ...],
@@ -444,15 +209,15 @@ def _finish(
     memory: tuple[str, ...],
     type_mask: npt.NDArray[np.bool_],
 ) -> EncodedInput:
-    ids = np.array(rows.ids, dtype=np.int16)
-    bits = np.array(rows.bits, dtype=np.uint8)
+    ids = np.frombuffer(array("h", tokens.ids), dtype=np.int16).reshape(-1, len(ID_COLUMNS))
+    bits = np.frombuffer(tokens.bits, dtype=np.uint8).reshape(-1, len(BIT_COLUMNS))
     content = hashlib.sha256(POLICY_IO_VERSION.encode())
-    content.update("\x1f".join(rows.texts).encode("utf-8", "surrogatepass"))
+    content.update("\x1f".join(tokens.texts).encode("utf-8", "surrogatepass"))
     content.update(ids.tobytes())
     content.update(bits.tobytes())
     content.update(type_mask.tobytes())
     return EncodedInput(
-        texts=tuple(rows.texts),
+        texts=tuple(tokens.texts),
         ids=ids,
         bits=bits,
         goal_start=goal_start,
@@ -469,17 +234,6 @@ def _finish(
 def span_words(text: str) -> tuple[str, ...]:
     """The words of an element's or a slot's text that a span can address, as they are written."""
     return tuple(text.split()[:MAX_WORDS])
-
-
-def same_screen(before: Observation, after: Observation) -> bool:
-    """Whether nothing that a policy can see has changed."""
-    return (
-        before.elements == after.elements
-        and before.package == after.package
-        and before.activity == after.activity
-        and before.keyboard_shown == after.keyboard_shown
-        and before.rotation == after.rotation
-    )
 
 
 def encode_episode(episode: Episode) -> Iterator[EncodedInput]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sync.text_table import stems_of
 
@@ -22,8 +22,7 @@ STOP_WORDS = frozenset(
 """Words that match everywhere and therefore say nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """An element as the policy sees it: a row has swallowed the plain texts inside it.
 
     Attributes:
@@ -54,20 +53,19 @@ class Item:
         return self.clickable or self.checkable or self.editable or self.long_clickable
 
 
-def rows_of(items: Sequence[Item]) -> list[list[int]]:
-    """For each item, the other items that lie beside it: at least half of the lower of the two."""
-    tops = [item.bounds[1] for item in items]
-    bottoms = [item.bounds[3] for item in items]
-    count = len(items)
-    rows: list[list[int]] = [[] for _ in items]
-    for one in range(count):
-        top, bottom = tops[one], bottoms[one]
-        for other in range(one + 1, count):
-            shared = min(bottom, bottoms[other]) - max(top, tops[other])
-            if shared > 0 and 2 * shared >= min(bottom - top, bottoms[other] - tops[other]):
-                rows[one].append(other)
-                rows[other].append(one)
-    return rows
+def pairs_beside(items: Sequence[Item]) -> list[tuple[int, int]]:
+    """All pairs of items that lie beside each other: at least half of the lower of the two."""
+    spans = [(item.bounds[1], item.bounds[3], index) for index, item in enumerate(items)]
+    spans.sort()
+    pairs = []
+    for position, (top, bottom, one) in enumerate(spans):
+        for start, end, other in spans[position + 1 :]:
+            shared = min(bottom, end) - start
+            if start >= bottom:
+                break
+            if shared > 0 and 2 * shared >= min(bottom - top, end - start):
+                pairs.append((one, other))
+    return pairs
 
 
 def items_of(observation: Observation) -> tuple[Item, ...]:
@@ -94,6 +92,8 @@ def _merged(elements: tuple[Element, ...]) -> tuple[Item, ...]:
         for index, element in enumerate(elements)
         if element.clickable and not element.label and not element.editable
     ]
+    if not rows:
+        return tuple([_item(index, (), elements) for index in range(len(elements))])
     owner = {
         index: row
         for index, element in enumerate(elements)
@@ -130,23 +130,29 @@ def _row_around(
 
 def _item(index: int, swallowed: Sequence[int], elements: Sequence[Element]) -> Item:
     element = elements[index]
-    parts = [elements[other] for other in swallowed]
-    label = element.label or " ".join(part.label for part in parts if part.label)
+    label = element.label
+    checkable, checked, selected = element.checkable, element.checked, element.selected
+    if swallowed:
+        parts = [elements[other] for other in swallowed]
+        label = label or " ".join(part.label for part in parts if part.label)
+        checkable = checkable or any(part.checkable for part in parts)
+        checked = checked or any(part.checked for part in parts)
+        selected = selected or any(part.selected for part in parts)
     return Item(
         element=index,
         absorbed=tuple(swallowed),
         class_name=element.class_name,
         label=label,
-        words=tuple(stems_of(label)),
+        words=stems_of(label),
         bounds=element.bounds,
         clickable=element.clickable,
         long_clickable=element.long_clickable,
-        checkable=element.checkable or any(part.checkable for part in parts),
-        checked=element.checked or any(part.checked for part in parts),
+        checkable=checkable,
+        checked=checked,
         editable=element.editable,
         scrollable=element.scrollable,
         focused=element.focused,
-        selected=element.selected or any(part.selected for part in parts),
+        selected=selected,
         enabled=element.enabled,
     )
 

@@ -24,8 +24,8 @@ from transformers.models.t5.modeling_t5 import T5Stack
 
 from sync.decoding import PREFIX_BEGIN, PREFIX_POINTER, PREFIX_TYPE, Batch, Logits
 from sync.grammar import ACTION_TYPES, MAX_WORDS
-from sync.policy_io import BIT_COLUMNS, ID_SIZES
 from sync.text_table import BUCKETS, TextTable, buckets_of
+from sync.tokens import BIT_COLUMNS, ID_SIZES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

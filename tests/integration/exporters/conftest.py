@@ -16,7 +16,8 @@ from exporters import lora
 from exporters.base import ensure_exported, load_base, save_base
 from sync.decoding import action_of, choice_mask
 from sync.grammar import ACTION_TYPES, heads_of
-from sync.policy_io import EMPTY_HISTORY, encode, fold
+from sync.history import EMPTY_HISTORY, fold
+from sync.policy_io import encode
 from sync.vocabulary import (
     Assignment,
     AssignmentId,

@@ -16,7 +16,7 @@ from device_runtime.adb_phone import AdbPhone
 from device_runtime.adb_server_process import AdbServerProcess
 from device_runtime.ports import PolicyRequest
 from outrider import cli
-from sync.policy_io import EMPTY_HISTORY
+from sync.history import EMPTY_HISTORY
 from sync.vocabulary import ActionKind
 
 TASK = "settings_switch"

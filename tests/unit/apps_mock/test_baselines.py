@@ -9,7 +9,7 @@ from apps_mock.gates import play
 from apps_mock.phone import MockPhone
 from apps_mock.tasks import templates
 from device_runtime.ports import PolicyRequest
-from sync.policy_io import EMPTY_HISTORY
+from sync.history import EMPTY_HISTORY
 from sync.vocabulary import (
     ActionKind,
     Assignment,

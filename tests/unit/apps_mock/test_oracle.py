@@ -9,7 +9,8 @@ from apps_mock.phone import MockPhone
 from apps_mock.tasks import templates
 from device_runtime.ports import PolicyRequest
 from sync.decoding import action_of, choices_of
-from sync.policy_io import EMPTY_HISTORY, encode
+from sync.history import EMPTY_HISTORY
+from sync.policy_io import encode
 from sync.vocabulary import ActionKind, FinishStatus, Key, Split, press, tap_element, type_text
 
 IDS = [template.name for template in templates()]

@@ -18,7 +18,8 @@ from cloud_learner.scoring import Scorer, Scores
 from exporters.families.layout_t5 import LayoutT5, LayoutT5Config, TorchCallables, text_table_of
 from exporters.lora import attach
 from sync.decoding import action_of, decide
-from sync.policy_io import EMPTY_HISTORY, encode, fold, same_screen
+from sync.history import EMPTY_HISTORY, fold, same_screen
+from sync.policy_io import encode
 from sync.text_table import TextTable
 from sync.vocabulary import (
     Assignment,

@@ -16,6 +16,7 @@ from device_runtime.ports import ActOutcome, Decided, ResetOutcome
 from device_runtime.scripted import TEMPLATE, FunctionPolicy, ScriptedPhone
 from sync import policy_io
 from sync.clock import ManualClock
+from sync.history import EMPTY_HISTORY, fold, same_screen
 from sync.vocabulary import (
     Assignment,
     AssignmentId,
@@ -154,15 +155,15 @@ def test_history_can_be_folded_again_from_the_record():
     episode = play(ScriptedPhone(pages=3), FunctionPolicy(choose), an_assignment(step_budget=4))
 
     observations = [step.observation for step in episode.steps] + [episode.final_observation]
-    history = policy_io.EMPTY_HISTORY
+    history = EMPTY_HISTORY
     for step, after, asked in zip(episode.steps, observations[1:], seen, strict=True):
         assert asked == history
-        history = policy_io.fold(
+        history = fold(
             history,
             step.observation,
             step.action,
             valid=step.valid,
-            screen_changed=not policy_io.same_screen(step.observation, after),
+            screen_changed=not same_screen(step.observation, after),
         )
 
 
