@@ -148,8 +148,8 @@ class Learner:
                 group = "new" if one.app == campaign.app else "old"
                 self._demonstrations[group].add(trajectory)
             self._keep_recent(one.episode)
-        if read and self._demonstration_row > self.state.consumed_row:
-            self.state.consumed_row = self._demonstration_row
+        if read and campaign.phase in _BEFORE_TRAINING:
+            self.state.consumed_row = max(self.state.consumed_row, self._demonstration_row)
             self._report({})
         return bool(read)
 
@@ -377,6 +377,9 @@ class Learner:
             settled=self.state.settled,
         )
 
+
+_BEFORE_TRAINING = frozenset({"demonstrate", "warm_up"})
+"""Phases whose rows are demonstrations; later ones may stand behind training rows to be read."""
 
 _UPDATES_PER_POLL = 20
 _RECENT_EPISODES = 12

@@ -1,0 +1,527 @@
+"""The learner on a real database: demonstrations, warm-up, rounds, settling, and restarts."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import torch
+from sqlalchemy import select, update
+
+from apps_mock.baselines import RandomPolicy
+from apps_mock.farm import play
+from apps_mock.oracle import OraclePolicy
+from apps_mock.tasks import templates
+from cloud_learner.a_ride import STABILISED
+from cloud_learner.batch import trajectory_of
+from cloud_learner.campaign_store import CampaignStore
+from cloud_learner.imitation import ImitationSettings
+from cloud_learner.ingest_store import Origin, record_episode
+from cloud_learner.learner import Learner, LearnerSettings
+from cloud_learner.learner_store import LearnerStore
+from cloud_learner.replay import ReplaySettings
+from cloud_learner.scoring import Scorer
+from cloud_learner.settings import CampaignSettings
+from cloud_learner.store import Database, sqlite_url
+from cloud_learner.tables import ADAPTERS, CAMPAIGN, LEARNER_METRICS, LEARNER_STATE
+from device_runtime.policy import OnnxPolicy
+from exporters import adapter_export
+from exporters.adapter_export import AdapterExporter
+from exporters.base import base_digest, ensure_exported, load_base, save_base
+from exporters.errors import ParityError
+from exporters.families.layout_t5 import LayoutT5, LayoutT5Config, text_table_of
+from exporters.lora import adapter_tensors, attach
+from sync.adapter_file import pack, unpack
+from sync.clock import SystemClock
+from sync.messages import EpisodeUpload
+from sync.vocabulary import (
+    Assignment,
+    AssignmentId,
+    Decision,
+    EndReason,
+    EpisodeId,
+    Purpose,
+    Verdict,
+    VerdictSource,
+)
+
+DIGEST = "d" * 64
+QUICK = LearnerSettings(
+    rank=4,
+    episodes_per_round=4,
+    updates_per_round=1,
+    rounds_per_release=2,
+    control_cpu_s=30.0,
+    warm_up=ImitationSettings(updates=3, batch_steps=8),
+    control=ImitationSettings(learning_rate=3e-4, updates=40, batch_steps=8),
+    a_ride=replace(
+        STABILISED,
+        critic_warm_up_rounds=1,
+        trajectories_per_update=4,
+        demo_steps_new=4,
+        demo_steps_old=4,
+        success_steps=4,
+        replay=ReplaySettings(capacity=12),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def network():
+    torch.set_num_threads(1)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(3)
+        small = LayoutT5(LayoutT5Config(d_model=16, d_ff=32, heads=2, encoder_layers=1))
+    return small.eval().requires_grad_(requires_grad=False)
+
+
+def _assignments(count, app, actor, purpose):
+    known = [one for one in templates() if one.app == app]
+    return [
+        Assignment(
+            AssignmentId(f"{purpose}-{app}-{index}"),
+            template=known[index % len(known)].name,
+            suite=app,
+            seed=index,
+            look=index,
+            actor=actor,
+            purpose=purpose,
+            step_budget=6 if actor == "random" else known[index % len(known)].step_budget,
+        )
+        for index in range(count)
+    ]
+
+
+def _played(assignments, policy_for):
+    return [one.episode for one in play(assignments, policy_for, seats=4)]
+
+
+@pytest.fixture(scope="module")
+def demonstrations():
+    """Oracle episodes of the new app and of an old one."""
+
+    def oracle(_assignment, phone):
+        return OraclePolicy(phone)
+
+    return [
+        episode
+        for app in ("tickets", "settings")
+        for episode in _played(_assignments(3, app, "oracle", Purpose.DEMONSTRATE), oracle)
+    ]
+
+
+@pytest.fixture(scope="module")
+def training():
+    """Episodes of an actor that plays at random."""
+    policy = RandomPolicy()
+    return _played(
+        _assignments(20, "tickets", "random", Purpose.TRAIN), lambda _assignment, _phone: policy
+    )
+
+
+class CpuMeter:
+    """CPU time that passes by the call."""
+
+    def __init__(self, per_look_s: float) -> None:
+        self.now_s, self._per_look_s = 0.0, per_look_s
+
+    def __call__(self) -> float:
+        self.now_s += self._per_look_s
+        return self.now_s
+
+
+@dataclass
+class Cloud:
+    """A database as the service leaves it for the learner."""
+
+    folder: Path
+    database: Database
+    base: LayoutT5
+    seq: int = 0
+
+    @property
+    def store(self) -> LearnerStore:
+        return LearnerStore(
+            self.database, adapters_dir=self.folder / "adapters", clock=SystemClock()
+        )
+
+    def enter(self, phase: str) -> None:
+        """Put the campaign into a phase."""
+        with self.database.write() as connection:
+            state = connection.execute(select(CAMPAIGN.c.state)).scalar_one()
+            connection.execute(update(CAMPAIGN).values(state={**state, "phase": phase}))
+
+    def ingest(self, episodes, *, won=lambda index: index % 3 == 0) -> None:
+        """Store episodes in this order, as ingest does."""
+        for index, episode in enumerate(episodes):
+            score = 1.0 if won(index) else 0.0
+            verdict = Verdict(episode.id, "state", "1", VerdictSource.CODE, score, progress=score)
+            self.seq += 1
+            with self.database.write() as connection:
+                origin = Origin(episode.device_id, "install", self.seq, 1)
+                assert record_episode(
+                    connection, origin, EpisodeUpload(episode=episode, verdicts=(verdict,))
+                )
+
+    def learner(self, settings=QUICK, *, export=None, cpu_time_s=None) -> Learner:
+        """A learner process on this database and its checkpoints."""
+        return Learner(
+            self.store,
+            self.base,
+            base_digest=DIGEST,
+            settings=settings,
+            export=export or packed,
+            checkpoints_dir=self.folder / "checkpoints",
+            cpu_time_s=cpu_time_s or CpuMeter(0.1),
+        )
+
+    def state(self) -> dict[str, object]:
+        """What the learner reported last."""
+        with self.database.read() as connection:
+            rows = connection.execute(select(LEARNER_STATE.c.key, LEARNER_STATE.c.value))
+            return {row.key: row.value for row in rows}
+
+    def metrics(self) -> list[dict[str, float]]:
+        """The figures of every round."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                select(LEARNER_METRICS.c.metrics).order_by(LEARNER_METRICS.c.row)
+            )
+            return [row for row in rows.scalars() if "training_success" in row]
+
+    def adapters(self) -> list[str]:
+        """Names of the delivered adapters in order."""
+        with self.database.read() as connection:
+            return list(
+                connection.execute(select(ADAPTERS.c.name).order_by(ADAPTERS.c.ordinal)).scalars()
+            )
+
+
+def packed(network, _episodes, _steps):
+    return pack(adapter_tensors(network), base_digest=DIGEST, policy_io_version="1")
+
+
+def run(learner) -> None:
+    """Poll until there is nothing to do."""
+    while learner.poll():
+        pass
+
+
+@pytest.fixture
+def cloud(tmp_path, network):
+    database = Database(sqlite_url(tmp_path / "cloud.db"))
+    CampaignStore(database, clock=SystemClock()).begin(
+        CampaignSettings(env_steps=100, old_apps=("settings",), seed=1)
+    )
+    yield Cloud(tmp_path, database, copy.deepcopy(network))
+    database.close()
+
+
+@pytest.fixture
+def warmed(cloud, demonstrations):
+    """A cloud whose warm-up has been delivered, in phase learn, and its learner."""
+    cloud.ingest(demonstrations, won=lambda _index: True)
+    learner = cloud.learner()
+    cloud.enter("demonstrate")
+    run(learner)
+    cloud.enter("warm_up")
+    run(learner)
+    cloud.enter("learn")
+    return cloud, learner
+
+
+def test_a_campaign_from_demonstrations_to_settling(warmed, training):
+    cloud, learner = warmed
+    assert cloud.adapters() == ["warm-up"]
+    assert not learner.finished
+
+    cloud.ingest(training[:10])
+    run(learner)
+    assert cloud.adapters() == ["warm-up", "round-00002"]
+    cloud.enter("settle")
+    run(learner)
+
+    assert cloud.adapters() == ["warm-up", "round-00002", "round-00003"]
+    state = cloud.state()
+    assert (state["round"], state["settled"]) == (3, True)
+    assert state["consumed_row"] == 16
+    assert state["cpu_s"] > 0
+    assert len(cloud.metrics()) == 3
+    rows = cloud.store.adapters()
+    assert [row.parent for row in rows] == ["", "warm-up", "round-00002"]
+    assert [row.watermark for row in rows] == [6, 16, 16]
+    cloud.enter("show")
+    assert learner.finished
+
+
+def test_the_delivered_file_is_the_learners_adapter(warmed, training):
+    cloud, learner = warmed
+    cloud.ingest(training[:8])
+    run(learner)
+
+    delivered = [
+        unpack(cloud.store.adapter_path(name).read_bytes()).tensors for name in cloud.adapters()
+    ]
+
+    assert delivered[0].keys() == delivered[1].keys()
+    assert any((delivered[0][name] != delivered[1][name]).any() for name in delivered[0])
+
+
+def test_only_the_adapter_is_trained(warmed, training, network):
+    cloud, learner = warmed
+    cloud.ingest(training[:8])
+    run(learner)
+
+    before = network.state_dict()
+    assert all(torch.equal(value, before[name]) for name, value in cloud.base.state_dict().items())
+
+
+def test_env_errors_are_consumed_and_never_a_reward(warmed, training):
+    """Defect 6 of the released code: a broken evaluator made every reward 0."""
+    cloud, learner = warmed
+    broken = [
+        dataclasses.replace(episode, end_reason=EndReason.ENV_ERROR) for episode in training[:4]
+    ]
+    cloud.ingest(broken)
+    run(learner)
+    assert cloud.state()["consumed_row"] == 10
+    assert cloud.metrics() == []
+
+    cloud.ingest(training[4:8], won=lambda _index: True)
+    run(learner)
+
+    assert [row["training_success"] for row in cloud.metrics()] == [1.0]
+
+
+def test_rows_are_read_once_in_order_and_acknowledged_by_watermark(warmed, training):
+    """Defect 8 of the released code: its queue was a pickle file, rewritten under a lock."""
+    cloud, learner = warmed
+    read = []
+    inner = learner._trajectory
+    learner._trajectory = lambda one, **more: (read.append(one.row), inner(one, **more))[1]
+
+    for start in (0, 3, 9):
+        cloud.ingest(training[start : {0: 3, 3: 9, 9: 12}[start]])
+        run(learner)
+        assert cloud.state()["consumed_row"] == 6 + {0: 3, 3: 9, 9: 12}[start]
+
+    assert read == list(range(7, 19))
+
+
+def test_a_late_demonstration_hides_no_training_episode(warmed, demonstrations, training):
+    cloud, learner = warmed
+    cloud.ingest(training[:4])
+    run(learner)
+    learner.save()
+    cloud.ingest(training[4:7])
+    late = replace(
+        demonstrations[0],
+        id=EpisodeId("late"),
+        assignment=replace(demonstrations[0].assignment, id=AssignmentId("late")),
+    )
+    cloud.ingest([late, training[7]], won=lambda _index: True)
+
+    again = cloud.learner()
+    run(again)
+
+    assert len(cloud.metrics()) == 2
+    assert cloud.state()["consumed_row"] == 15
+
+
+def test_a_learner_that_was_killed_reads_the_same_rows_and_delivers_nothing_twice(warmed, training):
+    cloud, learner = warmed
+    cloud.ingest(training[:12])
+    run(learner)
+    first = [(row.name, row.digest) for row in cloud.store.adapters()]
+    assert cloud.state()["round"] == 3  # the third is in no checkpoint
+
+    again = cloud.learner()
+    assert again.state.round_index == 2
+    assert again.state.consumed_row == 18
+    cloud.ingest(training[12:20])
+    run(again)
+
+    assert cloud.state()["consumed_row"] == 26
+    assert [(row.name, row.digest) for row in cloud.store.adapters()][:2] == first
+    assert cloud.adapters() == ["warm-up", "round-00002", "round-00004"]
+
+
+def test_a_restart_goes_on_with_weights_critic_and_optimiser(warmed, training):
+    cloud, learner = warmed
+    cloud.ingest(training[:8])
+    run(learner)
+    learner.save()
+
+    again = cloud.learner()
+    again.poll()
+    again.save()
+
+    first, second = learner.state, again.state
+    for name in ("adapter", "reference", "critic"):
+        kept, restored = getattr(first, name), getattr(second, name)
+        assert kept.keys() == restored.keys()
+        assert all(torch.equal(value, restored[key]) for key, value in kept.items()), name
+    assert second.optimiser["state"][0]["step"] == first.optimiser["state"][0]["step"] == 2
+    assert second.cpu_s == pytest.approx(first.cpu_s)
+
+
+def test_a_warm_up_that_was_killed_is_made_again_and_delivered_once(cloud, demonstrations):
+    cloud.ingest(demonstrations, won=lambda _index: True)
+    cloud.enter("warm_up")
+
+    def refuse(_network, _episodes, _steps):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(cloud.learner(export=refuse))
+    run(cloud.learner())
+    run(cloud.learner())
+
+    assert cloud.adapters() == ["warm-up"]
+
+
+def test_settling_twice_delivers_once(warmed, training):
+    cloud, learner = warmed
+    cloud.ingest(training[:8])
+    run(learner)
+    cloud.enter("settle")
+    run(learner)
+
+    run(cloud.learner())
+
+    assert cloud.adapters() == ["warm-up", "round-00002"]
+    assert cloud.state()["settled"] is True
+
+
+def test_the_control_arm_spends_its_cpu_and_learns_from_demonstrations_alone(
+    cloud, demonstrations, training
+):
+    learner = cloud.learner(replace(QUICK, algorithm="bc"), cpu_time_s=CpuMeter(0.25))
+    cloud.ingest(demonstrations, won=lambda _index: True)
+    cloud.enter("warm_up")
+    run(learner)
+    cloud.enter("learn")
+    cloud.ingest(training[:12])
+    run(learner)
+    steps = cloud.store.campaign().env_steps
+
+    share = min(1.0, steps / 100)
+    assert steps > 20
+    assert cloud.state()["cpu_s"] == pytest.approx(30.0 * share, abs=2.0)
+    assert all("imitation_loss" in row for row in cloud.metrics()[:1])
+    assert all("policy_loss" not in row for row in cloud.metrics())
+    assert cloud.adapters() == ["warm-up", "round-00002"]
+
+
+def test_steps_whose_encoding_differs_are_counted_and_left_out(warmed, training):
+    cloud, learner = warmed
+    foreign = [
+        replace(
+            episode,
+            steps=tuple(
+                replace(step, decisions=_one_decision(), input_digest="0" * 64)
+                for step in episode.steps
+            ),
+        )
+        for episode in training[:4]
+    ]
+    cloud.ingest(foreign)
+    run(learner)
+
+    (row,) = cloud.metrics()
+    assert row["left_out_steps"] == sum(len(episode.steps) for episode in foreign)
+
+
+def _one_decision():
+    return (Decision("type", 9, -1.0, b"\x00" * 3),)
+
+
+def test_an_adapter_that_the_export_refuses_stops_neither_learner_nor_later_ones(warmed, training):
+    cloud, learner = warmed
+    refused = iter([True, False])
+    inner = learner._export
+
+    def once(network, episodes, steps):
+        if next(refused):
+            raise ParityError("they differ")
+        return inner(network, episodes, steps)
+
+    learner._export = once
+    cloud.ingest(training[:16])
+    run(learner)
+
+    assert cloud.adapters() == ["warm-up", "round-00004"]
+    assert cloud.state()["round"] == 4
+
+
+@pytest.fixture(scope="module")
+def exported(network, tmp_path_factory):
+    """The tiny base as files, and its graphs."""
+    source = tmp_path_factory.mktemp("tiny")
+    save_base(network, source, {"note": "arbitrary, for tests"})
+    return source, ensure_exported(source, tmp_path_factory.mktemp("graphs"))
+
+
+def test_what_is_checked_is_what_phones_unpack(exported, training, monkeypatch):
+
+    source, graphs = exported
+    base = load_base(source)
+    adapted = attach(copy.deepcopy(base), 4)
+    with torch.no_grad():
+        for name, value in adapted.named_parameters():
+            if ".lora_" in name:
+                value.add_(torch.randn(value.shape, generator=torch.Generator().manual_seed(2)) / 9)
+    checked = []
+    inner = adapter_export.check
+
+    def check(network, graphs_dir, tensors, inputs):
+        checked.append((adapter_tensors(network), tensors))
+        return inner(network, graphs_dir, tensors, inputs)
+
+    monkeypatch.setattr(adapter_export, "check", check)
+    exporter = AdapterExporter(base, base_digest=base_digest(base), graphs_dir=graphs, rank=4)
+    data = exporter(adapted, training[:2], 4)
+
+    ((in_torch, on_phone),) = checked
+    shipped, own = unpack(data).tensors, adapter_tensors(adapted)
+    assert all((shipped[name] == on_phone[name]).all() for name in shipped)
+    assert all((shipped[name] == in_torch[name]).all() for name in shipped)
+    assert any((shipped[name] != own[name]).any() for name in shipped)
+
+
+def test_the_weights_that_acted_have_a_ratio_of_one(exported, network):
+    """π of torch is μ as a phone recorded it through ONNX, on real clone episodes."""
+    source, graphs = exported
+    base = load_base(source)
+    adapted = attach(copy.deepcopy(base), 4)
+    generator = torch.Generator().manual_seed(4)
+    with torch.no_grad():
+        for name, value in adapted.named_parameters():
+            if ".lora_" in name:
+                value.add_(torch.randn(value.shape, generator=generator) * 0.2)
+    policy = OnnxPolicy(graphs)
+    policy.load_adapter("r1", adapter_tensors(adapted))
+    policy.use("r1")
+    assignments = [
+        replace(one, actor="release", release_id="r1", step_budget=5)
+        for one in _assignments(24, "tickets", "random", Purpose.TRAIN)
+    ]
+    episodes = _played(assignments, lambda _assignment, _phone: policy)
+
+    table = text_table_of(base)
+    steps = [
+        step
+        for row, episode in enumerate(episodes)
+        for step in trajectory_of(episode, table, row=row, app="tickets", success=False).steps
+    ]
+    with torch.no_grad():
+        scores = Scorer(base, adapted, table)(steps)
+        other = Scorer(base, None, table)(steps)
+
+    assert len(steps) > 20
+    assert all(step.usable for step in steps)
+    torch.testing.assert_close(scores.log_prob, scores.log_mu, atol=1e-3, rtol=0)
+    assert (other.log_prob - other.log_mu).abs().max() > 0.01
