@@ -81,17 +81,17 @@ class Loop:
         self.enrol(graphs)
         common = ["--data", str(self._folder), "--json"]
         device = [*common, "--base", str(graphs)]
-        self._launch("cloud", ["cloud", "serve", *common, *wanted.service_arguments])
-        self._wait_started(stop)
+        self.launch("cloud", ["cloud", "serve", *common, *wanted.service_arguments])
+        self.wait_started(stop)
         if stop.is_set():
             return False
-        self._launch(
+        self.launch(
             "farm",
             ["farm", *device, "--id", FARM, "--channel", "canary", "--seats", str(seats)],
         )
-        self._launch("learner", ["cloud", "learn", *common, "--base", str(base), *recipe])
-        self._launch("phone", ["phone", "run", *device, "--id", PHONE, "--mock-adb"])
-        self._wait_started(stop)
+        self.launch("learner", ["cloud", "learn", *common, "--base", str(base), *recipe])
+        self.launch("phone", ["phone", "run", *device, "--id", PHONE, "--mock-adb"])
+        self.wait_started(stop)
         return self.watch(stop)
 
     def open_broker(self, port: int) -> None:
@@ -132,8 +132,8 @@ class Loop:
             path.touch(mode=0o600)
             path.write_text(f"{address.password}\n")
 
-    def _launch(self, role: str, arguments: list[str]) -> None:
-        """Start one part; `_wait_started` waits."""
+    def launch(self, role: str, arguments: list[str]) -> None:
+        """Start one part; `wait_started` waits."""
         assert self._broker is not None
         if role != "learner":
             name = {"farm": FARM, "phone": PHONE}.get(role, role)
@@ -145,7 +145,7 @@ class Loop:
         self._children[role] = child
         child.start()
 
-    def _wait_started(self, stop: threading.Event) -> None:
+    def wait_started(self, stop: threading.Event) -> None:
         """Wait until every part says that it runs, or `stop` is set.
 
         Raises: CommandError: one ended instead; the text is its own last line.

@@ -80,7 +80,7 @@ def up(
             folder = data or newest_run(Path("data"))
             lock = stack.enter_context(_only_one(folder, stop))
             shown = stack.enter_context(view(out, folder=folder, env_steps=env_steps))
-            shown.show(ChildEvent("up", {"event": "preparing"}))
+            shown.show(ChildEvent("up", {"event": "preparing", "data": str(folder)}))
             graphs = _exported(source, folder)
         recipe = ["--learner", learner.value]
         recipe += [] if learner_cpu_s is None else ["--learner-cpu-s", str(learner_cpu_s)]

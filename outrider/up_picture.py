@@ -31,6 +31,7 @@ _FIGURES = (
     ("old_apps", "after", "old apps after"),
 )
 _MOST_STEPS = 12
+_SPACES = 4  # blank lines of a final picture that has room for them
 _FIGURE_WIDTH = 49
 
 
@@ -177,8 +178,10 @@ def final(picture: Picture, *, width: int, height: int, fancy: bool) -> list[Tex
     figures = _figures(picture, width, fancy=fancy)
     room = height - len(lines) - len(figures)
     curve = _curve(picture, width, max(4, min(room // 2, len(picture.gates) + 1)), fancy=fancy)
-    steps = _steps(picture, max(4, room - len(curve) - 1))
-    return [*lines, *curve, *figures, *steps]
+    spaced = [Text()] if room - len(curve) > _MOST_STEPS + _SPACES else []
+    steps = _steps(picture, max(4, room - len(curve) - _SPACES * len(spaced)))
+    parts = (lines, curve, figures, steps)
+    return [line for part in parts if part for line in (*part, *spaced)]
 
 
 def _head(picture: Picture) -> list[Text]:
@@ -214,12 +217,12 @@ def _progress(picture: Picture, width: int, *, fancy: bool) -> list[Text]:
 def _devices(picture: Picture, width: int) -> list[Text]:
     promoted = sum(bool(gate.get("promoted")) for gate in picture.gates)
     acting = [
-        f"{device} acts with {release}, {picture.reached.get(device, 0)} installed"
+        f"{device} {release} ({picture.reached.get(device, 0)} installed)"
         for device, release in sorted(picture.installed.items())
     ]
     counts = f"releases   published {picture.published}  promoted {promoted}  "
     counts += f"reverted {len(picture.gates) - promoted}"
-    lines = [Text(counts), Text(f"phones     {'; '.join(acting) or 'none yet'}")]
+    lines = [Text(counts), Text(f"phones     {'  '.join(acting) or 'none yet'}")]
     parts = Text("parts      ", style="dim")
     texts = [f"{role} {what}" for role, what in picture.parts.items()]
     per_line = max(1, (width - 11) // 30)

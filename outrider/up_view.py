@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.live import Live
 
-_JSON_EVENTS = {"started", "release", "gate", "phase", "restarted", "installed", "step"}
+_JSON_EVENTS = {
+    "preparing",
+    "started",
+    "release",
+    "gate",
+    "phase",
+    "restarted",
+    "installed",
+    "step",
+}
 _TEXT_EVENTS = {"started", "gate", "phase", "restarted", "installed"}
 _PLAIN_PROGRESS = 10  # reports of progress for one line of text
 Summary = dict[str, object]
