@@ -201,7 +201,6 @@ def stop_on_signals() -> Iterator[threading.Event]:
         number: signal.signal(number, ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)
     }
     stop_without_parent(stop)
-    stop_without_parent(stop)
     try:
         yield stop
     finally:

@@ -186,6 +186,7 @@ class Loop:
 
     def close(self) -> None:
         """End every part, the cloud after all others, so that what they hold still reaches it."""
+        self._show(ChildEvent("up", {"event": "ending"}))
         for roles in (("phone", "farm", "learner"), ("cloud",)):
             ending = [self._children[role] for role in roles if role in self._children]
             for child in ending:

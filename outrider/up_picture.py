@@ -86,6 +86,8 @@ class Picture:
                 self.verdict = "done" if fields.get("score") == 1.0 else "not done"
             case "restarted":
                 self.news = f"{event.role} ended and was started again"
+            case "ending":
+                self.news = "the parts end, the phones first"
 
     def take_summary(self, summary: Fields | None) -> None:
         """Learn the campaign's figures."""
