@@ -48,18 +48,6 @@ class _Adapter:
     keep_alive: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OnnxMemory:
-    """The decoder's inputs but for the prefix, by name; each [B, ...]."""
-
-    inputs: dict[str, npt.NDArray[np.float32]]
-
-    def only(self, rows: Sequence[int]) -> OnnxMemory:
-        """The memory of these observations alone, in this order."""
-        chosen = list(rows)
-        return OnnxMemory({name: value[chosen] for name, value in self.inputs.items()})
-
-
 class OnnxGraphs:
     """The two graphs under one adapter, as the callables of `sync.decoding`."""
 
@@ -69,16 +57,17 @@ class OnnxGraphs:
         self._options = options
         self._memory_names = [output.name for output in self._encoder.get_outputs()]
 
-    def encoder(self, batch: Batch) -> OnnxMemory:
-        """Memory of a batch."""
+    def encoder(self, batch: Batch) -> dict[str, npt.NDArray[np.float32]]:
+        """Memory of a batch: the decoder's inputs but for the prefix."""
         feed = {"text": batch.text, "ids": batch.ids, "bits": batch.bits, "mask": batch.mask}
         outputs = self._encoder.run(self._memory_names, feed, self._options[_ENCODER])
-        named = dict(zip(self._memory_names, outputs, strict=True))
-        return OnnxMemory({"mask": batch.mask, **named})
+        return {"mask": batch.mask, **dict(zip(self._memory_names, outputs, strict=True))}
 
-    def decoder(self, memory: OnnxMemory, prefix: npt.NDArray[np.int64]) -> Logits:
+    def decoder(
+        self, memory: dict[str, npt.NDArray[np.float32]], prefix: npt.NDArray[np.int64]
+    ) -> Logits:
         """Logits of the decision after `prefix`."""
-        feed = {"prefix": prefix, **memory.inputs}
+        feed = {"prefix": prefix, **memory}
         return Logits(*self._decoder.run(_LOGITS, feed, self._options[_DECODER]))
 
 

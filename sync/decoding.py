@@ -86,18 +86,10 @@ class Logits:
         return self.pointers if head == "pointer" else self.words
 
 
-class Memory(Protocol):
-    """What the encoder hands to the decoder."""
-
-    def only(self, rows: Sequence[int]) -> Memory:
-        """The memory of these observations alone, in this order."""
-        ...
-
-
 class Encoder(Protocol):
     """The first graph."""
 
-    def __call__(self, batch: Batch) -> Memory:
+    def __call__(self, batch: Batch) -> Any:
         """Memory of B observations, passed on to the decoder as it is."""
         ...
 
@@ -217,41 +209,30 @@ def decide(
 
     Temperature 0 takes the likeliest choice at every decision, and its log-probability is 0 (the
     greedy policy is deterministic). Otherwise each decision is drawn with its own generator, one
-    number a decision, so that what is drawn does not depend on the batch. Where half of the actions
-    or more are whole, the decoder goes on with the others alone.
+    number a decision, so that what is drawn does not depend on the batch.
     """
     batch = collate(inputs, table)
     memory = encoder(batch)
     decisions: list[list[Decision]] = [[] for _ in inputs]
+    prefix = np.zeros((len(inputs), 1, 2), dtype=np.int64)
     active = list(range(len(inputs)))
-    kept = active
     while active:
-        if 2 * len(active) <= len(kept):
-            memory, kept = memory.only([kept.index(row) for row in active]), active
-        prefix = _prefix([decisions[row] for row in kept])
         logits = decoder(memory, prefix)
+        entry = np.zeros((len(inputs), 1, 2), dtype=np.int64)
         for row in active:
             decision = _choose(
                 inputs[row],
                 logits,
-                kept.index(row),
+                row,
                 [one.choice for one in decisions[row]],
                 temperature=temperatures[row],
                 random=randoms[row],
             )
             decisions[row].append(decision)
+            entry[row, 0] = (_PREFIX_KIND[decision.head], decision.choice)
         active = [row for row in active if _unfinished(decisions[row])]
+        prefix = np.concatenate([prefix, entry], axis=1)
     return [Choice(tuple(chain), sum(one.log_prob for one in chain)) for chain in decisions]
-
-
-def _prefix(chains: Sequence[Sequence[Decision]]) -> npt.NDArray[np.int64]:
-    """What the decoder reads: int64 [len(chains), P, 2]; zeros behind a chain that has ended."""
-    longest = max(len(chain) for chain in chains)
-    prefix = np.zeros((len(chains), longest + 1, 2), dtype=np.int64)
-    for row, chain in enumerate(chains):
-        for position, one in enumerate(chain, start=1):
-            prefix[row, position] = (_PREFIX_KIND[one.head], one.choice)
-    return prefix
 
 
 def _unfinished(chain: Sequence[Decision]) -> bool:

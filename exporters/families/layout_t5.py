@@ -214,11 +214,6 @@ class TorchMemory:
     pointer_keys: Tensor
     mask: Tensor
 
-    def only(self, rows: Sequence[int]) -> TorchMemory:
-        """The memory of these observations alone, in this order."""
-        chosen = list(rows)
-        return TorchMemory(self.states[chosen], self.pointer_keys[chosen], self.mask[chosen])
-
 
 class TorchCallables:
     """The network as the two callables of `sync.decoding`."""

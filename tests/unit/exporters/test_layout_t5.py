@@ -86,34 +86,6 @@ def test_log_prob_of_agrees_with_what_was_drawn(network, screens):
     assert again == pytest.approx(np.array([one.log_prob for one in choices]), abs=1e-4)
 
 
-def test_actions_that_are_whole_leave_the_decoder_and_change_no_other(network, screens):
-    side, sizes = TorchCallables(network), []
-
-    def counted(memory, prefix):
-        sizes.append(prefix.shape[:2])
-        return side.decoder(memory, prefix)
-
-    many = [one for one in screens for _ in range(4)]
-    options = {"table": text_table_of(network), "temperatures": [1.0] * len(many)}
-    together = decide(
-        many, side.encoder, counted, randoms=[Random(row) for row in range(len(many))], **options
-    )
-
-    assert sizes[0] == (len(many), 1)
-    assert sizes[-1][0] <= len(many) // 2
-    for row, item in enumerate(many):
-        (alone,) = decide(
-            [item],
-            side.encoder,
-            side.decoder,
-            table=options["table"],
-            temperatures=[1.0],
-            randoms=[Random(row)],
-        )
-        assert alone.choices == together[row].choices
-        assert alone.log_prob == pytest.approx(together[row].log_prob, abs=1e-4)
-
-
 def test_width_that_heads_do_not_divide_is_refused():
     with pytest.raises(ValueError, match="no multiple"):
         LayoutT5Config(d_model=25, heads=2)
