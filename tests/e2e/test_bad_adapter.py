@@ -152,7 +152,7 @@ def test_noise_reached_the_canary_farm_and_no_other_phone(scene):
 
 
 def test_farm_and_phone_act_with_the_good_adapter_afterwards(scene):
-    summary = campaign_summary(scene[0])
+    summary = json.loads(json.dumps(campaign_summary(scene[0])))
     good = named(scene, "release")[0]["digest"]
     assert summary["releases"]["installed"] == {FARM: good, PHONE: good}
     counts = {key: summary["releases"][key] for key in ("promoted", "reverted", "rolled_back")}
