@@ -22,6 +22,7 @@ from typing import IO, Any
 from outrider.parent import PARENT_VARIABLE
 
 STOP_S = 20.0
+_READER_S = 5.0
 _MOST_RESTARTS = 5
 _RESTARTS_WITHIN_S = 120.0
 
@@ -64,6 +65,7 @@ class Child:
         self._log = log
         self._events = events
         self._process: subprocess.Popen[str] | None = None
+        self._reader: threading.Thread | None = None
 
     @property
     def running(self) -> bool:
@@ -96,9 +98,10 @@ class Child:
                 pass_fds=self._holds,
             )
         assert self._process.stdout is not None
-        threading.Thread(
+        self._reader = threading.Thread(
             target=self._read, args=(self._process, self._process.stdout), daemon=True
-        ).start()
+        )
+        self._reader.start()
 
     def restart(self) -> bool:
         """Start it again after it ended by itself; False where that happened too often lately."""
@@ -124,6 +127,8 @@ class Child:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if self._reader is not None:
+            self._reader.join(_READER_S)
 
     def last_words(self) -> str:
         """The last line of its stderr."""
@@ -131,12 +136,13 @@ class Child:
         return lines[-1][:300] if lines else "it said nothing"
 
     def _read(self, process: subprocess.Popen[str], stdout: IO[str]) -> None:
-        for line in stdout:
-            try:
-                fields = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(fields, dict):
-                self._events.put(ChildEvent(self.role, fields))
+        with stdout:
+            for line in stdout:
+                try:
+                    fields = json.loads(line)
+                except ValueError:
+                    continue
+                if isinstance(fields, dict):
+                    self._events.put(ChildEvent(self.role, fields))
         code = process.wait()
         self._events.put(ChildEvent(self.role, {"event": "exited", "code": code}))
