@@ -34,7 +34,7 @@ class ImitationSettings:
     """
 
     learning_rate: float = 1e-3
-    updates: int = 300
+    updates: int = 900
     batch_steps: int = 64
     shares: Mapping[str, float] = field(default_factory=lambda: {"new": 0.5, "old": 0.5})
     dropout: float = 0.1

@@ -53,7 +53,7 @@ class LearnerSettings:
     episodes_per_round: int = 32
     updates_per_round: int = 4
     rounds_per_release: int = 6
-    control_cpu_s: float = 150.0
+    control_cpu_s: float = 300.0
     parity_steps: int = 32
     warm_up: ImitationSettings = field(default_factory=ImitationSettings)
     control: ImitationSettings = field(

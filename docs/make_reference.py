@@ -1,17 +1,18 @@
 """Writes what the code already knows into the docs: the glossary, and the tables of the protocol.
 
 `python docs/make_reference.py` rewrites docs/glossary.md, docs/settings.md, and the parts between
-markers of docs/protocol.md, docs/operations.md and docs/algorithm.md. A test compares them with
-what the code says.
+markers of the pages in `PAGES`. A test compares them with what the code and the ledger say.
 """
 
 from __future__ import annotations
 
 import ast
 import dataclasses
+import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from outrider.cli import COMMANDS
 from sync.messages import KINDS
@@ -38,6 +39,8 @@ WORDS = """\
 | transition, trajectory | a step with the next observation; the ordered steps of an episode | |
 | return | discounted sum of rewards | |
 """
+PAGES = ("protocol.md", "operations.md", "algorithm.md", "results.md")
+LEDGER = ROOT / "benchmarks" / "ledger.jsonl"
 PACKAGES = ("sync", "device_runtime", "exporters", "cloud_learner", "apps_mock", "outrider")
 
 
@@ -155,7 +158,39 @@ def mode_table() -> str:
     return _table(("setting", "published", "stabilised"), rows)
 
 
+def learning_table() -> str:
+    """The ledger's learning runs: success before and after, one row per learner and seed."""
+    lines = LEDGER.read_text(encoding="utf-8").splitlines()
+    runs = [row for row in map(json.loads, lines) if row["benchmark"] == "learning"]
+    rows = []
+    for run in runs:
+        test, old = run["test"], run["old_apps"]
+        rows.append(
+            (
+                run["key"]["learner"],
+                str(run["key"]["seed"]),
+                _percent(test["before"]),
+                _percent(test["after"]),
+                _percent(test["lexical"]),
+                _percent(old["before"]),
+                _percent(old["after"]),
+                str(run["env_steps"]),
+                f"{run['learner_cpu_s']:.0f}",
+                f"{run['active_s']:.0f}",
+                run["key"]["commit"],
+            )
+        )
+    heads = ("learner", "seed", "new app before", "after", "lexical", "old apps before", "after")
+    return _table((*heads, "steps", "learner CPU s", "wall s", "commit"), rows)
+
+
+def _percent(figure: dict[str, Any]) -> str:
+    low, high = figure["ci95"]
+    return f"{100 * figure['success']:.1f} % ({100 * low:.0f}–{100 * high:.0f})"
+
+
 TABLES = {
+    "learning": learning_table,
     "commands": command_table,
     "endpoints": endpoint_table,
     "errors": error_trees,
@@ -228,7 +263,7 @@ def main() -> None:
     """Rewrite the pages."""
     (DOCS / "glossary.md").write_text(glossary(), encoding="utf-8")
     (DOCS / "settings.md").write_text(settings(), encoding="utf-8")
-    for page in (DOCS / name for name in ("protocol.md", "operations.md", "algorithm.md")):
+    for page in (DOCS / name for name in PAGES):
         page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 

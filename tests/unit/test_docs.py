@@ -35,7 +35,9 @@ def test_the_settings_are_what_the_code_reads(reference):
     assert read("docs/settings.md") == reference.settings(), "run python docs/make_reference.py"
 
 
-@pytest.mark.parametrize("name", ["docs/protocol.md", "docs/operations.md", "docs/algorithm.md"])
+@pytest.mark.parametrize(
+    "name", ["docs/protocol.md", "docs/operations.md", "docs/algorithm.md", "docs/results.md"]
+)
 def test_made_tables_are_what_the_code_says(reference, name):
     page = read(name)
     assert page == reference.filled(page), "run python docs/make_reference.py"
