@@ -90,7 +90,6 @@ STABILISED = ARideSettings()
 PUBLISHED = replace(
     STABILISED,
     gamma=1.0,
-    multi_step=False,
     retrace_critic=False,
     critic_warm_up_rounds=0,
     negative_scale=1.0,

@@ -64,7 +64,6 @@ class Trajectory:
 
     Attributes:
         row: the episode's row in the store.
-        round_index: the learner's round in which it arrived.
         policy_round: the round of the weights that acted; None for scripted actors.
         priority: prioritised replay's weight, before the exponent.
     """
@@ -75,7 +74,6 @@ class Trajectory:
     app: str
     success: bool
     steps: list[StepSample]
-    round_index: int = 0
     policy_round: int | None = None
     priority: float = 1.0
     left_out: int = field(default=0)

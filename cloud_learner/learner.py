@@ -104,7 +104,7 @@ class Learner:
         self._demonstration_row = 0
         self._pending: list[Trajectory] = []
         self._recent: list[Episode] = []
-        self._release_rounds: dict[str, int] = {}
+        self._release_rounds: dict[str, int | None] = {}
         self._imitation: Imitation | None = None
         self._algorithm: ARide | None = None
         self._control: Imitation | None = None
@@ -158,6 +158,10 @@ class Learner:
             pass
         if self.state.reference:
             return False
+        if not any(map(len, self._demonstrations.values())):
+            _LOG.warning("warm_up_skipped", reason="no demonstration succeeded")
+            self._end_warm_up()
+            return True
         if self._imitation is None:
             self._imitation = self._imitate(self._settings.warm_up, campaign)
             self._imitation.updates = self.state.warm_up_updates
@@ -169,12 +173,15 @@ class Learner:
         self.state.warm_up_updates = self._imitation.updates
         self.state.warm_up_cpu_s += self._cpu_since_mark_s()
         if self._imitation.finished:
-            self.state.reference = _adapter_state(self._network)
-            self._deliver("warm-up", AdapterKind.WARM_UP)
-            self._imitation = None
+            self._end_warm_up()
             _LOG.info("warm_up_finished", **metrics)
         self._report({**metrics, "warm_up_updates": float(self.state.warm_up_updates)})
         return True
+
+    def _end_warm_up(self) -> None:
+        self.state.reference = _adapter_state(self._network)
+        self._deliver("warm-up", AdapterKind.WARM_UP)
+        self._imitation = None
 
     def _imitate(self, settings: ImitationSettings, campaign: CampaignView) -> Imitation:
         return Imitation(
@@ -271,12 +278,12 @@ class Learner:
             metrics = self._control_round(campaign)
         else:
             metrics = self._a_ride_round(taken, campaign)
-        self.state.round_index += 1
-        self.state.cpu_s += self._cpu_since_mark_s()
         known = [one.policy_round for one in taken if one.policy_round is not None]
         metrics["version_lag_rounds"] = (
             self.state.round_index - sum(known) / len(known) if known else 0.0
         )
+        self.state.round_index += 1
+        self.state.cpu_s += self._cpu_since_mark_s()
         metrics["training_success"] = sum(one.success for one in taken) / max(len(taken), 1)
         metrics["left_out_steps"] = float(sum(one.left_out for one in taken))
         if self.state.round_index % self._settings.rounds_per_release == 0:
@@ -358,7 +365,8 @@ class Learner:
             rounds = {row.name: row.round for row in self._store.adapters()}
             for release_id, adapter in self._store.release_adapters().items():
                 self._release_rounds[release_id] = rounds.get(adapter, 0)
-        return self._release_rounds.get(release)
+            self._release_rounds.setdefault(release, None)
+        return self._release_rounds[release]
 
     def _keep_recent(self, episode: Episode) -> None:
         self._recent = [*self._recent[-_RECENT_EPISODES:], episode]
