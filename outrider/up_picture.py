@@ -77,7 +77,7 @@ class Picture:
             case "gate":
                 self.gates.append(fields)
             case "release":
-                self.published += fields.get("state") == "canary"
+                self.published += 1
             case "installed":
                 self._take_installed(fields)
             case "step":

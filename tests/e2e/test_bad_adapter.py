@@ -139,7 +139,7 @@ def test_noise_is_published_and_stopped_by_the_gate(scene):
     assert noise["reason"]
     states = [(one["release_id"], one["kind"], one["state"]) for one in named(scene, "release")]
     assert ("r0002", "update", "canary") in states
-    assert ("r0003", "roll_back", "canary") in states
+    assert ("r0003", "roll_back", "promoted") in states
 
 
 def test_noise_reached_the_canary_farm_and_no_other_phone(scene):
