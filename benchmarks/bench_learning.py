@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--env-steps", type=int, default=30_000)
     parser.add_argument("--learner-cpu-s", type=float, help="budget of the control arm")
     parser.add_argument("--folder", type=Path, default=Path("data/bench"))
-    parser.add_argument("--commit", help="commit of folders that hold finished runs already")
+    parser.add_argument("--commit", help="commit of runs that are finished already")
     arguments = parser.parse_args()
     commit = arguments.commit or _commit()
     rows = []
@@ -60,24 +60,26 @@ def _run(key: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
         words += ["--learner-cpu-s", str(arguments.learner_cpu_s)]
     command = [sys.executable, "-m", "outrider", *words, "--data", str(folder)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    summary = json.loads(done.stdout.strip().splitlines()[-1])
-    curve = [(point["env_steps"], point["success"]) for point in summary["curve"]]
+    row = row_of(key, words, json.loads(done.stdout.strip().splitlines()[-1]))
+    with LEDGER.open("a", encoding="utf-8") as ledger:
+        ledger.write(json.dumps(row) + "\n")
+    return row
+
+
+def row_of(key: dict[str, Any], words: list[str], summary: dict[str, Any]) -> dict[str, Any]:
+    """The ledger's row for one finished run."""
     kept = ("test", "old_apps", "env_errors", "env_steps", "learner_cpu_s", "active_s", "valid")
-    row = {
+    releases = summary["releases"]
+    return {
         "benchmark": "learning",
         "key": key,
         "command": "outrider " + " ".join(words),
         "machine": f"{os.cpu_count()} cores, {platform.machine()}",
         **{name: summary[name] for name in kept},
-        "releases": {
-            name: summary["releases"][name] for name in ("published", "promoted", "reverted")
-        },
+        "releases": {name: releases[name] for name in ("published", "promoted", "reverted")},
         "episodes": summary["episodes"],
-        "validation_curve": curve,
+        "validation_curve": [(point["env_steps"], point["success"]) for point in summary["curve"]],
     }
-    with LEDGER.open("a", encoding="utf-8") as ledger:
-        ledger.write(json.dumps(row) + "\n")
-    return row
 
 
 def _means(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
