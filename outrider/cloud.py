@@ -114,9 +114,11 @@ def _edges(data: Path, broker: str, credentials: Path | None) -> Edges:
             credentials_file=credentials,
         )
     )
+    signer = Repository.create(data / "tuf", data / "keys", clock=clock)
+    signer.renew()
     return Edges(
         transport=PahoTransport(address),
-        signer=Repository.create(data / "tuf", data / "keys", clock=clock),
+        signer=signer,
         clock=clock,
         random=Random(),
         new_id=new_uuid7,
