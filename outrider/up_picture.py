@@ -166,7 +166,11 @@ def log_counts(folder: Path) -> tuple[int, int] | None:
 
 def drawn(picture: Picture, *, width: int, height: int, fancy: bool) -> list[Text]:
     """The picture while the loop runs, at most `height` lines of `width` cells."""
-    lines = [*_head(picture), *_progress(picture, width, fancy=fancy), *_devices(picture, width)]
+    lines = [
+        *_head(picture, width),
+        *_progress(picture, width, fancy=fancy),
+        *_devices(picture, width),
+    ]
     if picture.news:
         lines.append(Text(picture.news, style="yellow"))
     steps = _steps(picture, _MOST_STEPS) if picture.phase == "show" else []
@@ -176,7 +180,7 @@ def drawn(picture: Picture, *, width: int, height: int, fancy: bool) -> list[Tex
 
 def final(picture: Picture, *, width: int, height: int, fancy: bool) -> list[Text]:
     """The picture at the end: curve, figures, and the test task step by step."""
-    lines = [*_head(picture), *_progress(picture, width, fancy=fancy)]
+    lines = [*_head(picture, width), *_progress(picture, width, fancy=fancy)]
     figures = _figures(picture, width, fancy=fancy)
     room = height - len(lines) - len(figures)
     curve = _curve(picture, width, max(4, min(room // 2, len(picture.gates) + 1)), fancy=fancy)
@@ -186,10 +190,11 @@ def final(picture: Picture, *, width: int, height: int, fancy: bool) -> list[Tex
     return [line for part in parts if part for line in (*part, *spaced)]
 
 
-def _head(picture: Picture) -> list[Text]:
+def _head(picture: Picture, width: int) -> list[Text]:
     minutes, seconds = divmod(int(picture.active_s), 60)
     title = Text("outrider up", style="bold")
-    title.append(f"  {picture.folder}", style="dim")
+    folder, room = str(picture.folder), width - len(title) - 2
+    title.append(f"  {folder if len(folder) <= room else '...' + folder[3 - room :]}", style="dim")
     phase = picture.phase or "starting"
     line = Text(f"{minutes:02d}:{seconds:02d}  ", style="dim")
     line.append(phase.replace("_", " "), style="bold cyan")

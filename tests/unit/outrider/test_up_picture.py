@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 
@@ -170,3 +171,12 @@ def test_for_a_program_every_line_is_json_and_the_summary_is_last(tmp_path):
     events = [json.loads(line) for line in stdout.getvalue().splitlines()]
     assert [event["event"] for event in events] == ["gate", "summary"]
     assert events[0]["role"] == "cloud"
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_long_folder_keeps_its_end_and_the_line_its_width(picture, width):
+    picture.folder = Path("/a/very/long/way" * 10) / "run-007"
+    title = drawn(picture, width=width, height=23, fancy=False)[0].plain
+    assert len(title) == width
+    assert title.endswith("/run-007")
+    assert "..." in title
