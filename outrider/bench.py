@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from outrider.errors import MisuseError
+from outrider.graphs import graphs_of
 from outrider.options import Json
 from outrider.output import Output
 
@@ -49,7 +49,7 @@ def bench_policy(
 
     out = Output(json_lines=json)
     with tempfile.TemporaryDirectory(prefix="outrider-bench-") as folder:
-        policy = OnnxPolicy(_graphs(base, Path(folder)))
+        policy = OnnxPolicy(graphs_of(base, Path(folder)))
     policy.load_adapter(_RELEASE, _some_adapter(policy))
     policy.use(_RELEASE)
     requests = _requests(elements, actions, Random(0))
@@ -72,17 +72,6 @@ def bench_policy(
         batched_actions_per_cpu_s=round(actions / farm * 1000),
         base=policy.base_digest,
     )
-
-
-def _graphs(base: Path | None, cache: Path) -> Path:
-    """Exported graphs as they are, or those of a base."""
-    from device_runtime.policy import BASE_FILE
-    from exporters.base import DEFAULT_BASE_DIR, ensure_exported
-
-    if base is not None and not base.is_dir():
-        raise MisuseError(f"{base} is no folder: give --base a base or its exported graphs")
-    source = base or DEFAULT_BASE_DIR
-    return source if (source / BASE_FILE).exists() else ensure_exported(source, cache)
 
 
 def _some_adapter(policy: OnnxPolicy) -> dict[str, npt.NDArray[np.float32]]:
