@@ -19,7 +19,8 @@ from apps_mock.phone import MockPhone
 from apps_mock.phone_state import PhoneState
 from apps_mock.records import changed, fresh_id, tables_of, without
 from apps_mock.templates import Template
-from apps_mock.verifiers import Change, Wanted, verify
+from apps_mock.verifiers import verify
+from apps_mock.wanted import Change, Wanted
 from device_runtime.agent import EpisodeOrigin, run_episode
 from device_runtime.ports import Policy
 from sync.clock import ManualClock

@@ -13,17 +13,17 @@ RECENTS = "recents"
 PACKAGE = "org.outrider.clones.launcher"
 
 OTHER_LABELS = (
-    "Notes",
+    "Podcasts",
     "Camera",
     "Gallery",
     "Music",
     "Weather",
     "Maps",
     "Calculator",
-    "Files",
+    "Compass",
     "Mail",
     "Radio",
-    "Shop",
+    "Recorder",
     "News",
 )
 """Apps that are installed on some phones and that no task needs."""
@@ -31,8 +31,9 @@ OTHER_LABELS = (
 
 def launcher_view(apps: Sequence[App[object]], look: Look) -> Screen:
     """Icons of the installed apps."""
-    ordered = look.ordered(apps, lambda app: app.name)
-    tiles = tuple(Tile(app.label, Event("launch", app.name)) for app in ordered)
+    shown = [app for app in apps if app.name != "system"]
+    ordered = look.ordered(shown, lambda app: app.name)
+    tiles = tuple(Tile(look.say(app.label), Event("launch", app.name)) for app in ordered)
     return Screen("", (Tiles(tiles),), back=False)
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from random import Random
 from typing import Literal, TypeVar
 
+from apps_mock.catalogue import LOCALES, Locale, Term, day_text, say
 from apps_mock.mixing import mixed
 from sync.vocabulary import Split
 
@@ -101,10 +102,25 @@ class Look:
     noise_rows: int
     resource_ids: bool
     wording: dict[str, str]
+    locale: Locale = "en"
 
     def word(self, key: str) -> str:
-        """How this look writes `key`."""
-        return self.wording[key]
+        """How this look writes `key`, in its locale."""
+        return say(self.wording[key], self.locale)
+
+    def say(self, text: str) -> str:
+        """A text that every look writes alike, in this look's locale."""
+        return say(text, self.locale)
+
+    def day(self, iso: str) -> str:
+        """A day such as `2025-03-14` as people write it: `14 March`."""
+        return day_text(iso, self.locale)
+
+    def spoken(self, word: str | Term) -> str:
+        """What stands in a goal's gap."""
+        if isinstance(word, str):
+            return word
+        return self.day(word.text) if word.kind == "day" else self.say(word.text)
 
     def ordered(self, items: Sequence[T], name_of: Callable[[T], str]) -> list[T]:
         """The items in this look's order."""
@@ -119,9 +135,20 @@ class Look:
         return tuple(NOISE[(start + offset) % len(NOISE)] for offset in range(self.noise_rows))
 
 
+LOCALE_STRIDE = 2**40
+"""Look numbers below it are English; each further stretch of this length is the next locale's."""
+
+
+def look_number(locale: Locale, number: int) -> int:
+    """The number of a locale's look `number`."""
+    return LOCALES.index(locale) * LOCALE_STRIDE + number
+
+
 @lru_cache(maxsize=4096)
 def draw_look(split: Split, seed: int) -> Look:
     """The look number `seed` of a split; the same arguments give the same object."""
+    place, seed = divmod(seed, LOCALE_STRIDE)
+    locale = LOCALES[place % len(LOCALES)]
     random = Random(f"look|{split}|{seed}")
     return Look(
         seed=f"{split}|{seed}",
@@ -139,4 +166,5 @@ def draw_look(split: Split, seed: int) -> Look:
         noise_rows=random.choice((0, 0, 1, 2)),
         resource_ids=random.random() < 0.5,
         wording={key: random.choice(words) for key, words in WORDINGS.items()},
+        locale=locale,
     )

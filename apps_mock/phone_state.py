@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from apps_mock.app import AnyApp, AnyAppState, AppState
+from apps_mock.app import AnyApp, AnyAppState, AppState, Provided
 from apps_mock.launcher import LAUNCHER, PACKAGE, RECENTS, launcher_view, recents_view
 from apps_mock.look import Look
 from apps_mock.registry import APPS
@@ -68,13 +68,21 @@ def dispatch(state: PhoneState, event: Event) -> PhoneState:
         return state
     if event.name == "back" and len(before.stack) == 1:
         return _leave(state)
-    after = APPS[state.foreground].step(before, event)
-    if after is before:
+    app = APPS[state.foreground]
+    after = app.step(replace(before, provided=provided_for(app, state)), event)
+    after = AppState(after.data, after.stack)
+    if after == before:
         return state
     result = state.with_app(state.foreground, after)
     if _place(before) != _place(after):
         result = replace(result, focus="", keyboard=False)
     return result
+
+
+def provided_for(app: AnyApp, state: PhoneState) -> Provided:
+    """What an app may see of the rest of the phone."""
+    others = {name: state.app_state(name).data for name in app.uses}
+    return Provided(time=state.now, others=others)
 
 
 def _place(state: AnyAppState) -> tuple[int, str, str]:
@@ -150,7 +158,9 @@ def view(state: PhoneState, look: Look) -> Screen:
         return launcher_view(installed(state), look)
     if state.foreground == RECENTS:
         return recents_view([APPS[name] for name in state.recents])
-    return APPS[state.foreground].view(state.app_state(state.foreground), look)
+    app = APPS[state.foreground]
+    own = replace(state.app_state(state.foreground), provided=provided_for(app, state))
+    return app.view(own, look)
 
 
 def foreground_of(state: PhoneState) -> tuple[str, str]:

@@ -7,7 +7,9 @@ path it does that page's move, elsewhere it goes back. So it finds its way from 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
+from apps_mock.wanted import Change
 from apps_mock.widgets import Event
 
 
@@ -19,18 +21,29 @@ class Press:
 
 
 @dataclass(frozen=True, slots=True)
+class Hold:
+    """Press long what sends this event when it is held."""
+
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A draft that shall hold a text.
 
     Attributes:
         event: what to touch where it is chosen instead of typed; None for text fields.
         default: what the draft counts as while it was not touched.
+        picker: what kind of picker it is chosen with; empty for text fields and chips.
+        paste: enter it by pasting what the clipboard holds.
     """
 
     field: str
     text: str
     event: Event | None = None
     default: str = ""
+    picker: Literal["", "choice", "date", "time"] = ""
+    paste: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,5 +58,33 @@ class Fill:
     then: Event | None = None
 
 
-Move = Press | Fill
+@dataclass(frozen=True, slots=True)
+class GiveAnswer:
+    """Answer the goal's question: what is asked for stands on this page."""
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Claim that the goal cannot be reached: this page shows why."""
+
+
+Move = Press | Hold | Fill | GiveAnswer | GiveUp
 Plan = dict[tuple[str, str], Move]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Something to be done in one app before the task's last app, the template's own, is used.
+
+    A stage is over once its page is the top one of its app (looked at; apps keep their pages in the
+    background), or, where it names changes instead, once these hold.
+
+    Attributes:
+        page: (page, argument) that has to be looked at.
+        changes: what has to hold.
+    """
+
+    app: str
+    plan: Plan
+    page: tuple[str, str] | None = None
+    changes: tuple[Change, ...] = ()

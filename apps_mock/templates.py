@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from apps_mock.catalogue import Term
 from apps_mock.entities import Draw
-from apps_mock.plans import Plan
-from apps_mock.verifiers import Change, PageGoal
+from apps_mock.plans import Plan, Stage
+from apps_mock.wanted import Answer, Change, PageGoal
 from sync.vocabulary import TemplateInfo
 
 
@@ -18,17 +19,27 @@ class Instance:
     """One draw of a template's parameters.
 
     Attributes:
-        words: what stands in the goal's gaps.
+        words: what stands in the goal's gaps: names, codes and numbers as they are, what an app
+            writes in its own language as a `Term`.
         data: the task's app, set up.
-        changes, page: what is wanted (see `verifiers`).
-        plan: how an oracle gets there (see `plans`).
+        others: further apps, set up, by name.
+        changes, page, answer, infeasible, free: what is wanted (see `wanted`).
+        stages, plan: how an oracle gets there (see `plans`): the stages first, then the plan in the
+            task's own app.
+        now: day and time of the phone's clock, such as `2025-03-14T09:41`; drawn where empty.
     """
 
-    words: dict[str, str]
+    words: Mapping[str, str | Term]
     data: Any  # Any: every app has its own type of data
     plan: Plan
     changes: tuple[Change, ...] = ()
     page: PageGoal | None = None
+    answer: Answer | None = None
+    infeasible: bool = False
+    free: tuple[tuple[str, str], ...] = ()
+    others: dict[str, Any] = field(default_factory=dict)  # Any: as above
+    stages: tuple[Stage, ...] = ()
+    now: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +51,10 @@ class Template:
             the template is tagged "scrolls".
         phrasings: ways to say the goal, with gaps.
         set_up: draws the parameters and prepares the app.
+        held_out: further phrasings that only the test split uses, reported apart.
+        suite: the suite that it is listed in beside its app's; empty for its app's alone.
+        tags: "scrolls", "answer", "infeasible", "cross_app"; "starts_satisfied" and "no_parameters"
+            keep it out of learning and of headline means.
     """
 
     name: str
@@ -48,6 +63,8 @@ class Template:
     phrasings: tuple[str, ...]
     set_up: Callable[[Draw], Instance]
     tags: tuple[str, ...] = ()
+    held_out: tuple[str, ...] = ()
+    suite: str = ""
 
     @property
     def step_budget(self) -> int:
@@ -59,7 +76,7 @@ class Template:
         return TemplateInfo(
             name=self.name,
             app=self.app,
-            suite=self.app,
+            suite=self.suite or self.app,
             step_budget=self.step_budget,
             oracle_steps=self.oracle_steps,
             tags=self.tags,

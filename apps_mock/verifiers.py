@@ -12,45 +12,11 @@ from typing import Any
 
 from apps_mock.phone_state import PhoneState
 from apps_mock.records import tables_of
+from apps_mock.wanted import Change, PageGoal, Wanted
 from sync.vocabulary import Check, EpisodeId, Verdict, VerdictSource
 
 VERIFIER_VERSION = "1"
 """Rises whenever a verifier would judge the same end state differently."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What shall become of one record.
-
-    Attributes:
-        table: name of the table within the task's app.
-        record: its id; None for a new record, whose id does not matter.
-        values: (field, value) that shall hold; all of them but the id for a new record.
-        removed: the record shall be gone.
-    """
-
-    table: str
-    record: str | None
-    values: tuple[tuple[str, object], ...] = ()
-    removed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PageGoal:
-    """The page that shall show at the end, with what shall be typed or chosen there."""
-
-    name: str
-    argument: str = ""
-    drafts: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a task wants of the end state, in the app that it is about."""
-
-    app: str
-    changes: tuple[Change, ...] = ()
-    page: PageGoal | None = None
 
 
 @dataclass(frozen=True, slots=True)

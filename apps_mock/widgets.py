@@ -6,14 +6,15 @@ Python has. A widget says what happens when it is touched by carrying the `Event
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 
 class Event(NamedTuple):
     """What an app is told.
 
-    `go` (page, argument), `back`, `edit` (field, text), `set` (field, text) and `toggle` (record,
-    field) mean the same in every app; all others belong to the app that sends them.
+    `go` (page, argument), `back`, `edit` (field, text), `set` (field, text), `toggle` (record,
+    field), `open` (overlay) and `close` mean the same in every app; all others belong to the app
+    that sends them.
     """
 
     name: str
@@ -29,6 +30,9 @@ class Row(NamedTuple):
         on_toggle: what the switch sends; the whole row may send it where `on_tap` is None.
         radio: the switch is a radio button: a choice among the rows.
         badge: a short remark at the end of the row.
+        icon: name of a picture at its beginning (see `render`); empty for none.
+        on_hold: what a long press sends.
+        selected: whether it is marked, as in a list where several are chosen.
     """
 
     title: str
@@ -38,14 +42,90 @@ class Row(NamedTuple):
     on_toggle: Event | None = None
     radio: bool = False
     badge: str = ""
+    icon: str = ""
+    on_hold: Event | None = None
+    selected: bool = False
 
 
 class Field(NamedTuple):
-    """A text field of a form; `key` names the draft that it edits."""
+    """A text field of a form; `key` names the draft that it edits.
+
+    Attributes:
+        password: its text shows as dots, on the screen and in the view hierarchy.
+        lines: how many lines of text it has room for.
+        search: a search bar; `on_enter` is what the enter key sends in it.
+        error: a remark in red below it.
+    """
 
     key: str
     label: str
     text: str
+    password: bool = False
+    lines: int = 1
+    search: bool = False
+    on_enter: Event | None = None
+    error: str = ""
+
+
+class Option(NamedTuple):
+    """One entry of a drop-down: what the draft becomes, and what stands on the screen."""
+
+    value: str
+    label: str
+
+
+class Picker(NamedTuple):
+    """A field that is chosen instead of typed: a drop-down, a date or a time picker.
+
+    Touching it sends `open` (key); what is chosen arrives as `set` (key, value): an option's value,
+    a day as `2025-03-14`, a time as `07:45`.
+
+    Attributes:
+        value: what the draft holds; empty where nothing was chosen yet.
+        options: entries of a drop-down.
+    """
+
+    key: str
+    label: str
+    value: str
+    kind: Literal["choice", "date", "time"] = "choice"
+    options: tuple[Option, ...] = ()
+
+
+class Slider(NamedTuple):
+    """A value in steps of 25 from 0 to 100 between a "less" and a "more" button.
+
+    It sends `slide` (key, value as a number in text).
+    """
+
+    key: str
+    label: str
+    value: int
+
+
+class Image(NamedTuple):
+    """A picture; `name` chooses the drawing, `description` is its content description."""
+
+    name: str
+    description: str
+    on_tap: Event | None = None
+
+
+class Card(NamedTuple):
+    """A raised box: a picture, a title, lines of text; touched as a whole."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    on_tap: Event | None = None
+    image: str = ""
+    badge: str = ""
+
+
+class Link(NamedTuple):
+    """Words of a web-like page that lead somewhere."""
+
+    label: str
+    on_tap: Event
 
 
 class Button(NamedTuple):
@@ -57,10 +137,15 @@ class Button(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A line that only says something."""
+    """Something that is only read; it wraps onto as many lines as it needs.
+
+    Attributes:
+        copyable: a long press puts it on the clipboard.
+    """
 
     text: str
     heading: bool = False
+    copyable: bool = False
 
 
 class Chip(NamedTuple):
@@ -90,7 +175,7 @@ class Tiles(NamedTuple):
     tiles: tuple[Tile, ...]
 
 
-Widget = Row | Field | Button | Text | Chips | Tiles
+Widget = Row | Field | Picker | Slider | Button | Text | Image | Card | Link | Chips | Tiles
 
 
 class Screen(NamedTuple):
@@ -101,6 +186,8 @@ class Screen(NamedTuple):
         places: buttons that lead to the app's other pages; their place is the look's decision too.
         back: whether the toolbar offers to go back.
         dialog: a small window over the page.
+        tabs: a line of tabs below the toolbar.
+        overflow: entries of the menu behind "More options"; it opens as the overlay "menu".
     """
 
     title: str
@@ -109,3 +196,5 @@ class Screen(NamedTuple):
     places: tuple[Button, ...] = ()
     back: bool = True
     dialog: bool = False
+    tabs: tuple[Chip, ...] = ()
+    overflow: tuple[Button, ...] = ()

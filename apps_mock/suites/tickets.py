@@ -20,7 +20,7 @@ from apps_mock.entities import Draw
 from apps_mock.plans import Entry, Fill, Plan, Press
 from apps_mock.records import changed
 from apps_mock.templates import Instance, Template
-from apps_mock.verifiers import Change, PageGoal
+from apps_mock.wanted import Change, PageGoal
 from apps_mock.widgets import Event
 
 _VOUCHER_ALPHABET = "ABCDEFGHJKLMNPRSTUVWXYZ23456789"

@@ -1,0 +1,87 @@
+"""What the clones say in other languages: English text in, the same text in a look's locale out.
+
+One TOML file per app lies in `locales/`: a table per English text (labels, wordings, phrasings with
+their gaps), in it one line per locale. What no file knows stays as it is: names, codes and numbers
+are the same everywhere.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, get_args
+
+Locale = Literal["en", "de", "ja", "ar"]
+LOCALES: tuple[Locale, ...] = get_args(Locale)
+RIGHT_TO_LEFT: frozenset[Locale] = frozenset({"ar"})
+
+_FOLDER = Path(__file__).parent / "locales"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word of an app that a goal names, said in the look's locale; other words stay as written.
+
+    Attributes:
+        kind: "word" is looked up in the catalogue, "day" is a day such as `2025-03-14`.
+    """
+
+    text: str
+    kind: Literal["word", "day"] = "word"
+
+
+def say(text: str, locale: Locale) -> str:
+    """The text in a locale; the text itself where the catalogue has none."""
+    return text if locale == "en" else _catalogue(locale).get(text, text)
+
+
+def knows(text: str, locale: Locale) -> bool:
+    """Whether the catalogue has the text in that locale."""
+    return locale == "en" or text in _catalogue(locale)
+
+
+@lru_cache(maxsize=len(LOCALES))
+def _catalogue(locale: Locale) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for path in sorted(_FOLDER.glob("*.toml")):
+        for text, translations in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            if locale in translations:
+                texts[text] = translations[locale]
+    return texts
+
+
+_MONTHS: dict[Locale, tuple[str, ...]] = {
+    "en": (
+        "January", "February", "March", "April", "May", "June", "July", "August", "September",
+        "October", "November", "December",
+    ),
+    "de": (
+        "Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September",
+        "Oktober", "November", "Dezember",
+    ),
+    "ja": tuple(f"{number}月" for number in range(1, 13)),
+    "ar": (
+        "يناير", "فبراير", "مارس", "أبريل", "مايو", "يونيو", "يوليو", "أغسطس", "سبتمبر", "أكتوبر",
+        "نوفمبر", "ديسمبر",
+    ),
+}  # fmt: skip
+
+
+def month_name(month: int, locale: Locale) -> str:
+    """The name of a month, 1..12."""
+    return _MONTHS[locale][month - 1]
+
+
+def day_text(iso: str, locale: Locale) -> str:
+    """A day such as `2025-03-14` as people write it, without its year: `14 March`."""
+    _, month, day = (int(part) for part in iso.split("-"))
+    name = month_name(month, locale)
+    match locale:
+        case "de":
+            return f"{day}. {name}"
+        case "ja":
+            return f"{name}{day}日"
+        case _:
+            return f"{day} {name}"

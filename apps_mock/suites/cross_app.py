@@ -1,0 +1,7 @@
+"""Tasks that lead through several apps."""
+
+from __future__ import annotations
+
+from apps_mock.templates import Template
+
+TEMPLATES: tuple[Template, ...] = ()

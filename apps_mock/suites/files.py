@@ -1,0 +1,7 @@
+"""Tasks in the files app."""
+
+from __future__ import annotations
+
+from apps_mock.templates import Template
+
+TEMPLATES: tuple[Template, ...] = ()
