@@ -61,6 +61,25 @@ WORDINGS: dict[str, tuple[str, ...]] = {
 }
 """Ways to write what leads around in an app; which one shows is the look's decision."""
 
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Ways to write one thing that leads around in an app; which one shows is the look's decision.
+
+    Attributes:
+        texts: for every split.
+        held_out: further ones that only looks of the test split use, reported apart.
+    """
+
+    texts: tuple[str, ...]
+    held_out: tuple[str, ...] = ()
+
+
+def wording(*texts: str, held_out: tuple[str, ...] = ()) -> Wording:
+    """Ways to write one thing (see `Wording`)."""
+    return Wording(texts, held_out)
+
+
 NOISE = (
     "Tips and help",
     "What is new",
@@ -104,8 +123,11 @@ class Look:
     wording: dict[str, str]
     locale: Locale = "en"
 
-    def word(self, key: str) -> str:
-        """How this look writes `key`, in its locale."""
+    def word(self, key: str | Wording) -> str:
+        """How this look writes a thing, in its locale: one of `WORDINGS`, or an app's own."""
+        if isinstance(key, Wording):
+            choice = mixed(f"{self.seed}|{key.texts[0]}") % len(key.texts)
+            return say(key.texts[choice], self.locale)
         return say(self.wording[key], self.locale)
 
     def say(self, text: str) -> str:
