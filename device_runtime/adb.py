@@ -76,6 +76,9 @@ class AdbClient:
     def connect(self, address: str, *, timeout_s: float = 10.0) -> None:
         """Reach a phone at `host:port` and wait until it can be used.
 
+        A server that is still letting go of an earlier connection answers "already connected" and
+        lists nothing a moment later; so whoever is not listed is asked for again.
+
         Raises: PhoneLostError: it did not become ready in time; the text says what the server said.
         """
         deadline = self._clock.monotonic_s() + timeout_s
@@ -84,6 +87,8 @@ class AdbClient:
             if self._clock.monotonic_s() >= deadline:
                 raise PhoneLostError(f"{address} is {state} ({said}); check that it listens there")
             self._clock.sleep(CONNECT_POLL_S)
+            if state == "not listed":
+                said = self.host(f"connect:{address}", timeout_s=timeout_s).strip()
 
     def disconnect(self, address: str) -> None:
         """Forget a phone that was connected by address; fine where it is unknown."""
