@@ -31,7 +31,7 @@ from apps_mock.phone_state import (
 )
 from apps_mock.places import LaidOut, Window
 from apps_mock.tasks import SUITE_VERSION, Task, draw
-from apps_mock.verifiers import VERIFIER_VERSION, Findings, verdict_of, verify
+from apps_mock.verifiers import VERIFIER_VERSION, Findings, claim_of, verdict_of, verify
 from device_runtime.errors import InvalidActionError, UnknownTaskError
 from device_runtime.gestures import (
     InputEvent,
@@ -47,15 +47,13 @@ from device_runtime.ports import ActOutcome, PhoneInfo, ResetOutcome
 from device_runtime.ui_tree import Node, to_xml
 from sync.vocabulary import (
     Action,
-    ActionKind,
     Assignment,
-    EndReason,
     Episode,
     EpisodeId,
-    FinishStatus,
     Observation,
     Split,
     Verdict,
+    finish,
 )
 
 WIDTH_PX = 1080
@@ -167,12 +165,15 @@ class MockPhone:
             assignment.look,
         ):
             return None
-        finished = episode.end_reason is EndReason.FINISH and _claims_completion(episode)
-        return self._verdict(episode.id, finished=finished)
+        return self._verdict(episode.id, claim_of(episode))
 
-    def current_verdict(self) -> Verdict:
-        """What the verifier says of the state now, as if the episode were finished here."""
-        return self._verdict(EpisodeId(""), finished=True)
+    def current_verdict(self, claim: Action | None = None) -> Verdict:
+        """What the verifier says of the state now, as if the episode ended with `claim` here.
+
+        Args:
+            claim: the last action; finish(complete) where it is None.
+        """
+        return self._verdict(EpisodeId(""), claim or finish())
 
     # The input level.
 
@@ -355,18 +356,12 @@ class MockPhone:
             return dispatch(state, laid_out.submit)
         return hide_keyboard(state)
 
-    def _verdict(self, episode_id: EpisodeId, *, finished: bool) -> Verdict:
+    def _verdict(self, episode_id: EpisodeId, claim: Action | None) -> Verdict:
         return verdict_of(
             self.findings(),
+            self.task.wanted,
+            claim,
             episode_id=episode_id,
             verifier=self.task.template.name,
             version=f"{SUITE_VERSION}.{VERIFIER_VERSION}",
-            finished=finished,
         )
-
-
-def _claims_completion(episode: Episode) -> bool:
-    last = episode.steps[-1].action if episode.steps else None
-    return (
-        last is not None and last.kind is ActionKind.FINISH and last.status is FinishStatus.COMPLETE
-    )

@@ -1,7 +1,11 @@
 """Verifiers: what a task wants of the phone's state, and whether a state has it and nothing else.
 
-A task names the records that shall change and the page that shall show. Each wanted value is one
-named check; whatever else differs from the state at reset, in any app, is a side effect.
+A task names the records that shall change, in whichever apps, the page that shall show, and the
+answer that shall be given. Each wanted value is one named check; whatever else differs from the
+state at reset, in any app, is a side effect unless it is free to.
+
+How an episode has to end: with finish(complete); with the right answer where one is asked for; with
+finish(infeasible) and nothing changed where nothing can be done. Any other end is no success.
 """
 
 from __future__ import annotations
@@ -10,12 +14,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
+from apps_mock.answers import is_right
 from apps_mock.phone_state import PhoneState
 from apps_mock.records import tables_of
 from apps_mock.wanted import Change, PageGoal, Wanted
-from sync.vocabulary import Check, EpisodeId, Verdict, VerdictSource
+from sync.vocabulary import (
+    Action,
+    ActionKind,
+    Check,
+    Episode,
+    EpisodeId,
+    FinishStatus,
+    Verdict,
+    VerdictSource,
+)
 
-VERIFIER_VERSION = "1"
+VERIFIER_VERSION = "2"
 """Rises whenever a verifier would judge the same end state differently."""
 
 
@@ -42,13 +56,8 @@ class Findings:
 
     @property
     def reached(self) -> bool:
-        """Whether the goal holds and nothing else was touched."""
+        """Whether the state is as it is wanted and nothing else was touched."""
         return not self.side_effects and all(check.passed for check in self.checks)
-
-    @property
-    def progress(self) -> float:
-        """Share of the checks that passed."""
-        return sum(check.passed for check in self.checks) / max(1, len(self.checks))
 
 
 def verify(before: PhoneState, after: PhoneState, wanted: Wanted) -> Findings:
@@ -56,36 +65,74 @@ def verify(before: PhoneState, after: PhoneState, wanted: Wanted) -> Findings:
     checks: list[Check] = []
     effects: list[SideEffect] = []
     for (name, old), (_, new) in zip(before.apps, after.apps, strict=True):
-        changes = wanted.changes if name == wanted.app else ()
+        changes = [change for change in wanted.changes if (change.app or wanted.app) == name]
         if old.data is new.data and not changes:
             continue
-        _compare(name, old.data, new.data, changes, checks, effects)
+        free = {table for app, table in wanted.free if app == name}
+        _compare(name, old.data, new.data, changes, free, checks, effects)
     if wanted.page is not None:
         checks.append(_page_check(after, wanted.app, wanted.page))
     return Findings(tuple(checks), tuple(effects))
 
 
+def holds(before: PhoneState, after: PhoneState, app: str, changes: tuple[Change, ...]) -> bool:
+    """Whether these changes were made, whatever else was."""
+    return all(check.passed for check in verify(before, after, Wanted(app, changes)).checks)
+
+
+def claim_of(episode: Episode) -> Action | None:
+    """What the policy claimed when it ended the episode; None where something else ended it."""
+    if not episode.end_reason.terminated or not episode.steps:
+        return None
+    return episode.steps[-1].action
+
+
 def verdict_of(
-    findings: Findings, *, episode_id: EpisodeId, verifier: str, version: str, finished: bool
+    findings: Findings,
+    wanted: Wanted,
+    claim: Action | None,
+    *,
+    episode_id: EpisodeId,
+    verifier: str,
+    version: str,
 ) -> Verdict:
-    """The verdict that follows from the findings; success needs `finished` as well."""
+    """The verdict that follows from the findings and from what the policy claimed at the end."""
     effects = tuple(str(effect) for effect in findings.side_effects)
-    checks = (
-        *findings.checks,
-        Check("nothing else changed", not effects, "; ".join(effects)),
-        Check("finished", finished, "" if finished else "the policy did not claim completion"),
-    )
+    claimed = _claim_check(wanted, claim)
+    counted = findings.checks
+    if wanted.answer is not None or wanted.infeasible:
+        counted = (*counted, claimed)
+    reached = not effects and all(check.passed for check in counted)
     return Verdict(
         episode_id=episode_id,
         verifier=verifier,
         verifier_version=version,
         source=VerdictSource.CODE,
-        score=1.0 if finished and findings.reached else 0.0,
-        progress=findings.progress,
-        goal_reached=findings.reached,
-        checks=checks,
+        score=1.0 if claimed.passed and reached else 0.0,
+        progress=sum(check.passed for check in counted) / max(1, len(counted)),
+        goal_reached=reached,
+        checks=(
+            *findings.checks,
+            Check("nothing else changed", not effects, "; ".join(effects)),
+            claimed,
+        ),
         side_effects=effects,
     )
+
+
+def _claim_check(wanted: Wanted, claim: Action | None) -> Check:
+    """Whether the policy ended the episode in the way that this task has to end."""
+    status = claim.status if claim is not None and claim.kind is ActionKind.FINISH else None
+    if wanted.infeasible:
+        passed = status is FinishStatus.INFEASIBLE
+        return Check("claimed infeasible", passed, "" if passed else "nobody said so")
+    if wanted.answer is not None:
+        given = claim.text if claim is not None and claim.kind is ActionKind.ANSWER else None
+        passed = isinstance(given, str) and is_right(given, wanted.answer)
+        reason = f"expected {wanted.answer.value!r}, got {given!r}"
+        return Check("answered", passed, "" if passed else reason)
+    passed = status is FinishStatus.COMPLETE
+    return Check("finished", passed, "" if passed else "the policy did not claim completion")
 
 
 def _page_check(after: PhoneState, app: str, goal: PageGoal) -> Check:
@@ -94,6 +141,7 @@ def _page_check(after: PhoneState, app: str, goal: PageGoal) -> Check:
     where = f"{after.foreground or 'launcher'}:{page.name if page else ''}"
     passed = (
         page is not None
+        and not page.overlay
         and (page.name, page.argument) == (goal.name, goal.argument)
         and all(page.draft(field) == text for field, text in goal.drafts)
     )
@@ -104,7 +152,8 @@ def _compare(  # noqa: PLR0917 - one private call
     app: str,
     old: Any,  # Any: every app has its own type of data
     new: Any,  # Any: as above
-    changes: tuple[Change, ...],
+    changes: list[Change],
+    free: set[str],
     checks: list[Check],
     effects: list[SideEffect],
 ) -> None:
@@ -115,7 +164,8 @@ def _compare(  # noqa: PLR0917 - one private call
         own = [change for change in changes if change.table == table]
         if not own and after_tables[table] is records:
             continue
-        _compare_table(f"{app}.{table}", records, after_tables[table], own, checks, effects)
+        found = [] if table in free else effects
+        _compare_table(f"{app}.{table}", records, after_tables[table], own, checks, found)
 
 
 def _compare_table(  # noqa: PLR0917 - one private call

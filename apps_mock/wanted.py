@@ -42,11 +42,15 @@ class Answer:
         value: canonical: a number in digits, a day as `2025-03-14`, a time as `07:45`, a name as it
             is written, a list with a line for each entry.
         shown: the answer as it stands on the screen, which the oracle gives; empty for `value`.
+        forms: further ways to write it that are right, such as `three` for 3.
+        ordered: the entries of a list have to come in this order.
     """
 
     kind: Literal["number", "date", "time", "name", "list"]
     value: str
     shown: str = ""
+    forms: tuple[str, ...] = ()
+    ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
