@@ -18,19 +18,30 @@ TILE_PX = round(96 * PX_PER_DP)
 
 
 class Target(NamedTuple):
-    """A place that does something: it sends an event, or gives a field the focus."""
+    """A place that does something: it sends an event, or gives a field the focus.
+
+    Attributes:
+        hold: what a long press sends; where it is None, a long press is a touch.
+    """
 
     bounds: Rect
     event: Event | None
     field: str = ""
+    hold: Event | None = None
 
 
 class Hidden(NamedTuple):
-    """Something to touch that lies outside what shows: above (True) or below it."""
+    """Something to touch that lies outside what shows: above (True) or below it.
+
+    Attributes:
+        event: what touching or holding it would send.
+        via: what has to be touched first where no scrolling helps, such as what opens a menu.
+    """
 
     event: Event | None
     field: str
     above: bool
+    via: Event | None = None
 
 
 class Window(NamedTuple):
