@@ -71,7 +71,7 @@ def verify(before: PhoneState, after: PhoneState, wanted: Wanted) -> Findings:
         free = {table for app, table in wanted.free if app == name}
         _compare(name, old.data, new.data, changes, free, checks, effects)
     if wanted.page is not None:
-        checks.append(_page_check(after, wanted.app, wanted.page))
+        checks.append(_page_check(after, wanted.page.app or wanted.app, wanted.page))
     return Findings(tuple(checks), tuple(effects))
 
 

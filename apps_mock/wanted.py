@@ -27,11 +27,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class PageGoal:
-    """The page that shall show at the end, with what shall be typed or chosen there."""
+    """The page that shall show at the end, with what shall be typed or chosen there.
+
+    Attributes:
+        app: whose page it is; empty for the app that the task is about.
+    """
 
     name: str
     argument: str = ""
     drafts: tuple[tuple[str, str], ...] = ()
+    app: str = ""
 
 
 @dataclass(frozen=True, slots=True)
