@@ -1,0 +1,189 @@
+"""Events of the calendar app: records, the days on which they happen, and what a calendar holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import lru_cache
+from random import Random
+from typing import NamedTuple
+
+from apps_mock.entities import DEVICE_NAMES, Draw
+from sync.vocabulary import Split
+
+DAILY, WEEKLY, MONTHLY = "daily", "weekly", "monthly"
+DEFAULT_START = "09:00"
+DEFAULT_MINUTES = 60
+MINUTE_CHOICES = (15, 30, 45, 60, 90, 120, 180)
+
+_TOPICS = (
+    "Budget Garden Harbour Rocket Museum Orchard Bakery Bridge Castle Choir Concert Cycling "
+    "Debate Design Energy Family Festival Football Gallery Glacier History Island Jazz Kitchen "
+    "Language Lantern Library Market Medicine Mountain Music Ocean Painting Parents Piano Planet "
+    "Poetry Pottery Project Quality Railway Recipe Release River Robot Safety Sailing School "
+    "Science Security Summer Swimming Tennis Theatre Traffic Travel Valley Village Winter Yoga"
+).split()
+_KINDS = (
+    "Meeting Review Workshop Call Lunch Class Training Visit Planning Party Briefing Interview "
+    "Rehearsal Checkup"
+).split()
+TITLES = tuple(f"{topic} {kind}" for topic in _TOPICS for kind in _KINDS)
+
+_ROOMS = "Cafe Hall Studio Room Library Office Garden Tower".split()
+LOCATIONS = tuple(f"{room} {name}" for room in _ROOMS for name in DEVICE_NAMES)
+
+_VERBS = "Bring Discuss Prepare Print Check Collect Compare Update Explain Order Plan Sort".split()
+_OBJECTS = (
+    "slides contracts samples invoices photos sketches tickets drinks keys numbers posters "
+    "brochures figures tools maps reports questions snacks results forms badges chairs"
+).split()
+DESCRIPTIONS = tuple(f"{verb} {thing}" for verb in _VERBS for thing in _OBJECTS)
+
+STARTS = tuple(f"{hour:02}:{minute:02}" for hour in range(7, 20) for minute in (0, 15, 30, 45))
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarEvent:
+    """Something that happens at a time.
+
+    Attributes:
+        day: as `2025-03-14`; the first day of one that repeats.
+        start: as `14:30`.
+        minutes: how long it lasts.
+        repeats: "daily", "weekly" or "monthly"; empty where it happens once.
+        people: who takes part, as it was typed.
+        skipped: days on which one that repeats is left out.
+    """
+
+    id: str
+    title: str
+    day: str
+    start: str = DEFAULT_START
+    minutes: int = DEFAULT_MINUTES
+    location: str = ""
+    description: str = ""
+    repeats: str = ""
+    people: str = ""
+    skipped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarData:
+    """Everything in the app."""
+
+    events: tuple[CalendarEvent, ...] = ()
+
+
+class Occurrence(NamedTuple):
+    """One day of one event."""
+
+    day: str
+    event: CalendarEvent
+
+    @property
+    def argument(self) -> str:
+        """What the pages about it have as their argument."""
+        return f"{self.event.id}|{self.day}"
+
+
+def shifted(iso: str, days: int) -> str:
+    """The day that many days later."""
+    return (date.fromisoformat(iso) + timedelta(days=days)).isoformat()
+
+
+def shifted_month(month: str, count: int) -> str:
+    """The month, such as `2025-03`, that many months later."""
+    year, number = (int(part) for part in month.split("-"))
+    years, number = divmod(number - 1 + count, 12)
+    return f"{year + years:04}-{number + 1:02}"
+
+
+def end_of(event: CalendarEvent) -> str:
+    """When it is over, as `15:30`."""
+    minute = int(event.start[:2]) * 60 + int(event.start[3:]) + event.minutes
+    return f"{minute // 60 % 24:02}:{minute % 60:02}"
+
+
+def happens_on(event: CalendarEvent, iso: str) -> bool:
+    """Whether it takes place on that day."""
+    if not event.repeats or iso <= event.day:
+        return iso == event.day and iso not in event.skipped
+    if iso in event.skipped:
+        return False
+    match event.repeats:
+        case "weekly":
+            distance = date.fromisoformat(iso) - date.fromisoformat(event.day)
+            return distance.days % 7 == 0
+        case "monthly":
+            return iso[8:] == event.day[8:]
+        case _:
+            return True
+
+
+def occurrences(events: Iterable[CalendarEvent], first: str, last: str) -> list[Occurrence]:
+    """Everything that happens from `first` to `last`, both included, in order of time."""
+    found: list[Occurrence] = []
+    for event in events:
+        if event.repeats:
+            days = _days(max(first, event.day), last)
+            found.extend(Occurrence(day, event) for day in days if happens_on(event, day))
+        elif first <= event.day <= last:
+            found.append(Occurrence(event.day, event))
+    return sorted(found, key=lambda each: (each.day, each.event.start, each.event.title))
+
+
+def on_day(events: Iterable[CalendarEvent], iso: str) -> list[CalendarEvent]:
+    """What happens on one day, in order of time."""
+    return [each.event for each in occurrences(events, iso, iso)]
+
+
+def _days(first: str, last: str) -> Iterator[str]:
+    start = date.fromisoformat(first).toordinal()
+    for ordinal in range(start, date.fromisoformat(last).toordinal() + 1):
+        yield date.fromordinal(ordinal).isoformat()
+
+
+CROWD_COUNT = 64
+"""How many different sets of bystanders calendars are made of, per split."""
+
+_DRAWN_ON = "2025-01-01"
+
+
+@lru_cache(maxsize=4 * CROWD_COUNT)
+def _crowd(split: Split, number: int) -> tuple[CalendarEvent, ...]:
+    """Events around the first day of 2025."""
+    draw = Draw(Random(f"calendar|{split}|{number}"), split)
+    random = draw.random
+    return tuple(_bystander(draw, f"e{index}") for index in range(random.randrange(20, 30)))
+
+
+def _bystander(draw: Draw, event_id: str) -> CalendarEvent:
+    random = draw.random
+    repeats = random.choice((WEEKLY, WEEKLY, MONTHLY)) if random.random() < 0.15 else ""
+    offset = random.randrange(-30, 0) if repeats else random.randrange(-15, 32)
+    return CalendarEvent(
+        event_id,
+        draw.of(TITLES, pseudo=True),
+        shifted(_DRAWN_ON, offset),
+        random.choice(STARTS),
+        random.choice(MINUTE_CHOICES),
+        location=draw.of(LOCATIONS, pseudo=True) if random.random() < 0.6 else "",
+        description=draw.of(DESCRIPTIONS, pseudo=True) if random.random() < 0.4 else "",
+        repeats=repeats,
+        people=draw.name() if random.random() < 0.4 else "",
+    )
+
+
+def bystanders(draw: Draw, today: str, *, quiet: Sequence[str] = ()) -> tuple[CalendarEvent, ...]:
+    """Events around a day, none of which happens on a quiet day."""
+    crowd = _crowd(draw.split, draw.random.randrange(CROWD_COUNT))
+    distance = date.fromisoformat(today).toordinal() - date.fromisoformat(_DRAWN_ON).toordinal()
+    moved = (replace(event, day=shifted(event.day, distance)) for event in crowd)
+    return tuple(event for event in moved if not any(happens_on(event, silent) for silent in quiet))
+
+
+def fixture(draw: Draw) -> CalendarData:
+    """What is in the app before a task is set up."""
+    today = shifted(_DRAWN_ON, draw.random.randrange(365))
+    return CalendarData(bystanders(draw, today))
