@@ -1,4 +1,4 @@
-"""The farm: many mock phones in one process, played by one device's identity.
+"""The farm: many mock phones, played under one device's identity by one or more workers.
 
 `play` is the farm without a broker: evaluation, tests and experiments play their assignments with
 the very loop that serves a fleet (`device_runtime.seats`).
@@ -7,10 +7,15 @@ the very loop that serves a fleet (`device_runtime.seats`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
+from apps_mock.actors import Actors, read_policy_file
 from apps_mock.phone import MockPhone
 from device_runtime.agent import Safety
+from device_runtime.policy import OnnxPolicy
 from device_runtime.seats import Played, PolicyFor, SeatPhone, Seats
+from device_runtime.worker_process import Plan
 from sync.clock import Clock, SystemClock
 from sync.vocabulary import (
     FACTORY_RELEASE,
@@ -27,6 +32,40 @@ def mock_phone() -> SeatPhone:
     """A mock phone that judges itself."""
     phone = MockPhone()
     return SeatPhone(phone, phone)
+
+
+@dataclass(frozen=True, slots=True)
+class FarmRecipe:
+    """How a farm's worker makes its seats; a value, so that it can be sent to its process.
+
+    Attributes:
+        graphs_dir: the exported base network; None where no release ever acts.
+        files: policy files that assignments may name as actor.
+        demonstration_noise: probability that a step of the oracle's demonstrations is random.
+    """
+
+    device_id: DeviceId
+    graphs_dir: Path | None = None
+    files: tuple[Path, ...] = ()
+    demonstration_noise: float = 0.0
+
+    def __call__(self, plan: Plan) -> tuple[Seats, OnnxPolicy | None]:
+        """The seats of one worker, and the policy that loads its releases."""
+        policy = None if self.graphs_dir is None else OnnxPolicy(self.graphs_dir)
+        actors = Actors(
+            policy,
+            files={str(path): read_policy_file(path) for path in self.files},
+            demonstration_noise=self.demonstration_noise,
+        )
+        seats = Seats(
+            [mock_phone() for _ in range(plan.seats)],
+            actors.policy_for,
+            device_id=self.device_id,
+            clock=SystemClock(),
+            new_id=new_uuid7,
+            first_seat=plan.first,
+        )
+        return seats, policy
 
 
 def play(

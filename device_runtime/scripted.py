@@ -1,19 +1,26 @@
-"""A phone and a policy that follow a script: the fakes of their ports.
+"""Phones, policies and workers that follow a script: the fakes of their ports.
 
 `FunctionPolicy` is also how a plain function becomes a policy, for instance one from a user's file.
 """
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from device_runtime.errors import PhoneLostError, UnknownTaskError
 from device_runtime.ports import ActOutcome, Decided, PhoneInfo, PolicyRequest, ResetOutcome
+from device_runtime.seats import SeatPhone, Seats
+from device_runtime.worker_process import Plan
+from sync.clock import SystemClock
 from sync.vocabulary import (
     Action,
     ActionKind,
     Assignment,
     Check,
+    DeviceId,
     Element,
     EndReason,
     Episode,
@@ -21,6 +28,9 @@ from sync.vocabulary import (
     Observation,
     Verdict,
     VerdictSource,
+    finish,
+    new_uuid7,
+    tap,
 )
 
 TEMPLATE = "scripted_pages"
@@ -121,3 +131,57 @@ class ScriptedPhone:
             goal_reached=reached,
             checks=(Check("last_page_open", reached),),
         )
+
+
+class BreakingPhone(ScriptedPhone):
+    """A scripted phone that hangs, or takes its process with it, in the episodes of some seeds."""
+
+    def __init__(self, *, hangs: frozenset[int], kills: frozenset[int]) -> None:
+        super().__init__()
+        self._hangs, self._kills = hangs, kills
+        self._seed = 0
+
+    def reset(self, assignment: Assignment) -> ResetOutcome:
+        """Open the first page, and remember which seed is played."""
+        self._seed = assignment.seed
+        return super().reset(assignment)
+
+    def act(self, action: Action) -> ActOutcome:
+        """Turn the page, unless the seed is one that breaks."""
+        while self._seed in self._hangs:
+            time.sleep(0.01)
+        if self._seed in self._kills:
+            os._exit(1)
+        return super().act(action)
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedRecipe:
+    """Makes a worker's table of breaking phones that a scripted policy plays.
+
+    Attributes:
+        hangs: seeds of the episodes in which a phone never comes back.
+        kills: seeds of the episodes in which the worker dies.
+    """
+
+    hangs: frozenset[int] = frozenset()
+    kills: frozenset[int] = frozenset()
+
+    def __call__(self, plan: Plan) -> tuple[Seats, None]:
+        """The seats of one worker."""
+        phones = [BreakingPhone(hangs=self.hangs, kills=self.kills) for _ in range(plan.seats)]
+        policy = FunctionPolicy(_next_or_finish)
+        seats = Seats(
+            [SeatPhone(phone, phone) for phone in phones],
+            lambda _assignment, _phone: policy,
+            device_id=DeviceId("scripted"),
+            clock=SystemClock(),
+            new_id=new_uuid7,
+            first_seat=plan.first,
+        )
+        return seats, None
+
+
+def _next_or_finish(request: PolicyRequest) -> Action:
+    shown = request.observation.elements[0].text
+    return finish() if shown == "page 2" else tap(0.5, 0.12, element=1)

@@ -107,6 +107,10 @@ class Seats:
         phones: one per seat.
         policy_for: chooses the policy of an assignment.
         on_step: called after each recorded step, to show it live.
+        first_seat: number of the first seat, where several tables share a device.
+
+    Attributes:
+        at_work: the assignment whose phone is being worked with right now, for a watchdog.
     """
 
     def __init__(
@@ -119,17 +123,27 @@ class Seats:
         new_id: Callable[[], str],
         safety: Safety | None = None,
         on_step: Callable[[Assignment, Step], None] | None = None,
+        first_seat: int = 0,
     ) -> None:
         if not phones:
             raise ValueError("there must be at least one seat")
-        self._seats = [_Seat(index, item.phone, item.verifier) for index, item in enumerate(phones)]
+        self._seats = [
+            _Seat(index, item.phone, item.verifier)
+            for index, item in enumerate(phones, start=first_seat)
+        ]
         self._policy_for = policy_for
         self._device_id = device_id
         self._clock = clock
         self._new_id = new_id
         self._safety = safety
         self._on_step = on_step
-        self.env_steps = 0
+        self._env_steps = 0
+        self.at_work: Assignment | None = None
+
+    @property
+    def env_steps(self) -> int:
+        """Steps that were played so far."""
+        return self._env_steps
 
     @property
     def free(self) -> int:
@@ -161,6 +175,7 @@ class Seats:
             UnknownTaskError: no phone here can play it, or nobody here is such an actor.
             RuntimeError: no seat is free.
         """
+        self.at_work = None
         seat = next((seat for seat in self._seats if seat.machine is None), None)
         if seat is None:
             raise RuntimeError("no seat is free: call turn() until one is")
@@ -173,7 +188,9 @@ class Seats:
             encodes=policy.wants_encoding,
             safety=self._safety,
         )
+        self.at_work = assignment
         seat.reset(machine)
+        self.at_work = None
         seat.machine, seat.policy = machine, policy
 
     def turn(self) -> list[Played]:
@@ -184,12 +201,18 @@ class Seats:
                 raise DeviceError(
                     f"the policy answered {len(decided)} of {len(asked)} requests: repair it"
                 )
-            self.env_steps += len(asked)
+            self._env_steps += len(asked)
             for (seat, machine, _), choice in zip(asked, decided, strict=True):
+                self.at_work = machine.assignment
                 seat.carry_out(machine, choice)
                 if self._on_step is not None:
                     self._on_step(machine.assignment, machine.steps[-1])
+            self.at_work = None
         return self._close_ended()
+
+    def refused(self) -> list[tuple[Assignment, UnknownTaskError]]:
+        """None: `start` refuses at once."""
+        return []
 
     def close(self) -> None:
         """Let go of the phones; unfinished episodes leave no record. Idempotent."""
@@ -204,14 +227,19 @@ class Seats:
             machine, policy = seat.machine, seat.policy
             if machine is None or policy is None or machine.end_reason is not None:
                 continue
+            self.at_work = machine.assignment
             request = seat.look(machine)
+            self.at_work = None
             if request is not None:
                 groups.setdefault(id(policy), (policy, []))[1].append((seat, machine, request))
         return list(groups.values())
 
     def _close_ended(self) -> list[Played]:
-        return [
-            seat.close(seat.machine)
-            for seat in self._seats
-            if seat.machine is not None and seat.machine.end_reason is not None
-        ]
+        ended = []
+        for seat in self._seats:
+            machine = seat.machine
+            if machine is not None and machine.end_reason is not None:
+                self.at_work = machine.assignment
+                ended.append(seat.close(machine))
+        self.at_work = None
+        return ended

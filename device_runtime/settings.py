@@ -34,6 +34,8 @@ class Settings:
         fleet: name of the fleet in the topics.
         channel: which release channel it follows.
         seats: episodes that are played side by side.
+        workers: processes that a farm spreads its seats over.
+        lease_s: how long a farm waits for one step with one mock phone before it gives it up.
         base_dir: the exported base network; `data_dir/base` where not given.
         demonstration_noise: probability that a step of the oracle's demonstrations is random.
         trial_episodes: ended episodes after which a release on trial is kept.
@@ -50,6 +52,8 @@ class Settings:
     fleet: str = "home"
     channel: str = "stable"
     seats: int = 1
+    workers: int = 1
+    lease_s: float = 60.0
     base_dir: Path | None = None
     demonstration_noise: float = 0.0
     trial_episodes: int = 3
@@ -63,12 +67,16 @@ class Settings:
                 f"device id {self.device_id!r} is not made of a-z, 0-9, - and _ (at most 40): "
                 "choose another"
             )
-        for name in ("seats", "trial_episodes"):
+        for name in ("seats", "workers", "trial_episodes"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} is at least 1, got {getattr(self, name)}")
+        if self.workers > self.seats:
+            raise SettingsError(
+                f"{self.workers} workers cannot share {self.seats} seats: start fewer workers"
+            )
         if not 0.0 <= self.demonstration_noise <= 1.0:
             raise SettingsError(f"demonstration_noise is in 0..1, got {self.demonstration_noise}")
-        for name in ("pin_patience_s", "refresh_every_s", "health_every_s"):
+        for name in ("lease_s", "pin_patience_s", "refresh_every_s", "health_every_s"):
             if getattr(self, name) <= 0.0:
                 raise SettingsError(f"{name} is more than 0 seconds, got {getattr(self, name)}")
 

@@ -20,7 +20,7 @@ from typing import Final, Protocol, assert_never
 from device_runtime.assignments import AssignmentQueue
 from device_runtime.errors import UnknownTaskError
 from device_runtime.release_shelf import ReleaseShelf
-from device_runtime.seats import Played, Seats
+from device_runtime.seats import Played
 from device_runtime.settings import Settings
 from device_runtime.trajectory_log import LogCounts, TrajectoryLog
 from sync.clock import Clock
@@ -75,13 +75,57 @@ class Wire(Protocol):
         ...
 
 
+class Table(Protocol):
+    """Where episodes are played: seats in this process, or in others (see `seats`, `workers`)."""
+
+    @property
+    def free(self) -> int:
+        """How many seats could start an episode now."""
+        ...
+
+    @property
+    def busy(self) -> int:
+        """How many episodes are being played."""
+        ...
+
+    @property
+    def env_steps(self) -> int:
+        """Steps that were played so far."""
+        ...
+
+    @property
+    def releases_in_use(self) -> frozenset[ReleaseId]:
+        """The releases that unfinished episodes began with."""
+        ...
+
+    def start(self, assignment: Assignment, *, release_id: ReleaseId) -> None:
+        """Begin an assignment on a free seat.
+
+        Raises: UnknownTaskError: it cannot be played here; a table that learns this later says so
+            in `refused`.
+        """
+        ...
+
+    def turn(self) -> list[Played]:
+        """Play on, a moment long; the episodes that ended."""
+        ...
+
+    def refused(self) -> list[tuple[Assignment, UnknownTaskError]]:
+        """Assignments that were begun and could not be played; each is told once."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the phones; unfinished episodes leave no record. Idempotent."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceParts:
     """What a device process is made of; the supervisor closes all of it."""
 
     log: TrajectoryLog
     queue: AssignmentQueue
-    seats: Seats
+    seats: Table
     shelf: ReleaseShelf
     wire: Wire
     birth: Birth
@@ -142,6 +186,8 @@ class Supervisor:
         self._start_episodes()
         if self._seats.busy:
             self._keep(self._seats.turn())
+        for assignment, error in self._seats.refused():
+            self._reject(assignment, str(error.reason), str(error))
         self._say_health()
 
     def _hear(self) -> None:

@@ -18,11 +18,11 @@ from device_runtime.errors import SettingsError
 from device_runtime.installer import Installer
 from device_runtime.policy import BASE_FILE, OnnxPolicy
 from device_runtime.ports import Decided, PolicyRequest
-from device_runtime.release_shelf import ReleaseShelf
+from device_runtime.release_shelf import AdapterHost, ReleaseShelf
 from device_runtime.seats import PolicyFor, SeatPhone, Seats
 from device_runtime.settings import Settings
 from device_runtime.slots import PhoneBase
-from device_runtime.supervisor import DeviceParts, Report
+from device_runtime.supervisor import DeviceParts, Report, Table
 from device_runtime.trajectory_log import TrajectoryLog
 from device_runtime.transitions import Transition
 from outrider.errors import MisuseError
@@ -112,15 +112,20 @@ def assemble(
     settings: Settings,
     *,
     role: Role,
-    phones: Sequence[SeatPhone],
+    table: Table,
+    seats: int,
     policy: SharedPolicy | None,
-    policy_for: PolicyFor,
+    host: AdapterHost | None,
     templates: tuple[TemplateInfo, ...] = (),
     suite_version: str = "",
-    safety: Safety | None = None,
-    on_step: Callable[[Assignment, Step], None] | None = None,
 ) -> DeviceParts:
-    """Everything that a device process is made of; nothing has been started yet."""
+    """Everything that a device process is made of; nothing has been started yet.
+
+    Args:
+        table, seats: where episodes are played, and how many side by side.
+        policy: probes adapters before they are installed; None where no release ever acts.
+        host: loads the adapters that act.
+    """
     clock = SystemClock()
     address = broker_address(settings)
     log = TrajectoryLog.open(settings.database, clock=clock, new_id=new_uuid7)
@@ -128,7 +133,7 @@ def assemble(
     birth = Birth(
         device_id=settings.device_id,
         role=role,
-        seats=len(phones),
+        seats=seats,
         templates=templates,
         suite_version=suite_version,
         policy_io_version=POLICY_IO_VERSION,
@@ -145,18 +150,10 @@ def assemble(
     return DeviceParts(
         log=log,
         queue=AssignmentQueue(log.connection, clock=clock),
-        seats=Seats(
-            phones,
-            policy_for,
-            device_id=settings.device_id,
-            clock=clock,
-            new_id=new_uuid7,
-            safety=safety,
-            on_step=on_step,
-        ),
+        seats=table,
         shelf=ReleaseShelf(
             _installer(settings, session, policy, clock),
-            policy,
+            host,
             channel=settings.channel,
             clock=clock,
             refresh_every_s=settings.refresh_every_s,
@@ -164,6 +161,26 @@ def assemble(
         ),
         wire=session,
         birth=birth,
+    )
+
+
+def local_seats(
+    settings: Settings,
+    phones: Sequence[SeatPhone],
+    policy_for: PolicyFor,
+    *,
+    safety: Safety | None = None,
+    on_step: Callable[[Assignment, Step], None] | None = None,
+) -> Seats:
+    """Seats that are played in this process."""
+    return Seats(
+        phones,
+        policy_for,
+        device_id=settings.device_id,
+        clock=SystemClock(),
+        new_id=new_uuid7,
+        safety=safety,
+        on_step=on_step,
     )
 
 

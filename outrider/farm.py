@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -38,6 +39,9 @@ def farm(
     seats: Annotated[
         int | None, typer.Option("--seats", help="Episodes side by side; 32 if not set.")
     ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Processes that share the seats; 1 if not set.")
+    ] = None,
     noise: Annotated[
         float | None,
         typer.Option("--demonstration-noise", help="Share of random steps in demonstrations."),
@@ -51,11 +55,12 @@ def farm(
     json: Json = False,
 ) -> None:
     """Play episodes on many mock phones until Ctrl-C."""
-    from apps_mock.actors import Actors, read_policy_file
-    from apps_mock.farm import mock_phone
-    from apps_mock.tasks import SUITE_VERSION, templates
+    from apps_mock.actors import read_policy_file
+    from apps_mock.farm import FarmRecipe
+    from apps_mock.tasks import SUITE_VERSION, announced
     from device_runtime.settings import read_settings
     from device_runtime.supervisor import Supervisor
+    from device_runtime.workers import Workers
     from outrider.device_wiring import (
         assemble,
         broker_address,
@@ -66,6 +71,7 @@ def farm(
     )
     from sync.clock import SystemClock
     from sync.messages import Role
+    from sync.vocabulary import new_uuid7
 
     out = Output(json_lines=json)
     with settings_as_misuse():
@@ -81,25 +87,51 @@ def farm(
                 "channel": channel,
                 "base_dir": base,
                 "seats": seats,
+                "workers": workers,
                 "demonstration_noise": noise,
             },
             defaults={"seats": DEFAULT_SEATS},
         )
         broker_address(settings)
-    files = {str(path): read_policy_file(path) for path in policy or ()}
+    for path in policy or ():
+        read_policy_file(path)  # a file that cannot be used is told here, not by a worker
     release = open_policy(settings)
-    actors = Actors(release, files=files, demonstration_noise=settings.demonstration_noise)
-    parts = assemble(
-        settings,
-        role=Role.FARM,
-        phones=[mock_phone() for _ in range(settings.seats)],
-        policy=release,
-        policy_for=actors.policy_for,
-        templates=tuple(template.info() for template in templates()),
-        suite_version=SUITE_VERSION,
+    recipe = FarmRecipe(
+        settings.device_id,
+        None if release is None else settings.graphs_dir,
+        tuple(policy or ()),
+        settings.demonstration_noise,
     )
-    supervisor = Supervisor(parts, settings, clock=SystemClock(), report=reporter(out))
     with stop_on_signals() as stop:
-        out.event("started", role="farm", pid=os.getpid(), device_id=device, seats=settings.seats)
-        counts = supervisor.run(stop, max_episodes=episodes)
+        table = Workers(
+            recipe,
+            workers=settings.workers,
+            seats=settings.seats,
+            device_id=settings.device_id,
+            clock=SystemClock(),
+            new_id=new_uuid7,
+            lease_s=settings.lease_s,
+        )
+        with closing(table):
+            parts = assemble(
+                settings,
+                role=Role.FARM,
+                table=table,
+                seats=settings.seats,
+                policy=release,
+                host=None if release is None else table,
+                templates=announced(),
+                suite_version=SUITE_VERSION,
+            )
+            table.wait_ready()
+            supervisor = Supervisor(parts, settings, clock=SystemClock(), report=reporter(out))
+            out.event(
+                "started",
+                role="farm",
+                pid=os.getpid(),
+                device_id=device,
+                seats=settings.seats,
+                workers=list(table.pids),
+            )
+            counts = supervisor.run(stop, max_episodes=episodes)
     out.summary(device_id=device, **asdict(counts))

@@ -77,6 +77,7 @@ def run_phone(
     from outrider.device_wiring import (
         assemble,
         broker_address,
+        local_seats,
         open_policy,
         reporter,
         settings_as_misuse,
@@ -120,13 +121,18 @@ def run_phone(
         parts = assemble(
             settings,
             role=Role.PHONE,
-            phones=[phone],
+            table=local_seats(
+                settings,
+                [phone],
+                Actors(release).policy_for,
+                safety=_safety(guard or (Guard.NONE if serial is None else Guard.OWNED)),
+                on_step=show,
+            ),
+            seats=1,
             policy=release,
-            policy_for=Actors(release).policy_for,
+            host=release,
             templates=_templates() if serial is None else (),
             suite_version=SUITE_VERSION if serial is None else "",
-            safety=_safety(guard or (Guard.NONE if serial is None else Guard.OWNED)),
-            on_step=show,
         )
         supervisor = Supervisor(parts, settings, clock=SystemClock(), report=reporter(out))
         with stop_on_signals() as stop:
@@ -151,9 +157,9 @@ def _safety(guard: Guard) -> Safety:
 
 
 def _templates() -> tuple[TemplateInfo, ...]:
-    from apps_mock.tasks import templates
+    from apps_mock.tasks import announced
 
-    return tuple(template.info() for template in templates())
+    return announced()
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from device_runtime.transitions import EVENT_KIND
 from exporters.base import ensure_exported, load_base, save_base
 from exporters.families.layout_t5 import LayoutT5, LayoutT5Config
 from exporters.lora import adapter_tensors, attach
-from outrider.device_wiring import assemble, open_policy
+from outrider.device_wiring import assemble, local_seats, open_policy
 from sync.adapter_file import adapter_digest, pack
 from sync.broker import BrokerProcess
 from sync.clock import SystemClock
@@ -98,9 +98,12 @@ class Scene:
         parts = assemble(
             settings,
             role=Role.FARM,
-            phones=[mock_phone() for _ in range(3)],
+            table=local_seats(
+                settings, [mock_phone() for _ in range(3)], Actors(policy).policy_for
+            ),
+            seats=3,
             policy=policy,
-            policy_for=Actors(policy).policy_for,
+            host=policy,
         )
         supervisor = Supervisor(parts, settings, clock=SystemClock(), report=lambda *_, **__: None)
         self.slots = Slots(settings.phone_dir)
