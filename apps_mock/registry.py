@@ -14,13 +14,17 @@ from apps_mock.apps import (
     files,
     messages,
     notes,
+    notes_view,
     settings,
+    settings_view,
     shop,
+    shop_view,
     store,
     system,
     tickets,
     tickets_view,
     todo,
+    todo_view,
 )
 from apps_mock.entities import Draw
 from apps_mock.launcher import OTHER_LABELS, leaflet
@@ -29,16 +33,16 @@ SYSTEM = system.APP.name
 """The one app that has no icon."""
 
 TASK_APPS: tuple[AnyApp, ...] = (
-    settings.APP,
+    settings_view.APP,
     contacts.APP,
     clock.APP,
     tickets_view.APP,
     messages.APP,
     calendar.APP,
-    notes.APP,
+    notes_view.APP,
     files.APP,
-    todo.APP,
-    shop.APP,
+    todo_view.APP,
+    shop_view.APP,
     browser.APP,
     store.APP,
 )
