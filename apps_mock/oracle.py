@@ -92,7 +92,7 @@ def _under_way(task: Task, state: PhoneState) -> tuple[str, Plan]:
 def _is_over(stage: Stage, task: Task, state: PhoneState) -> bool:
     if stage.changes:
         return holds(task.state, state, stage.app, stage.changes)
-    page = state.app_state(stage.app).page
+    page = state.app_state(stage.page_app or stage.app).page
     return (page.name, page.argument) == stage.page
 
 

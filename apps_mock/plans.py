@@ -82,9 +82,11 @@ class Stage:
     Attributes:
         page: (page, argument) that has to be looked at.
         changes: what has to hold.
+        page_app: whose page that is, such as the app that shares a text with; `app` where empty.
     """
 
     app: str
     plan: Plan
     page: tuple[str, str] | None = None
     changes: tuple[Change, ...] = ()
+    page_app: str = ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from random import Random
 from typing import Any, Final
@@ -29,18 +30,25 @@ from apps_mock.suites import (
     tickets,
     todo,
 )
-from apps_mock.templates import Template
+from apps_mock.templates import CROSS_APP, Instance, Template
 from apps_mock.wanted import Wanted
 from device_runtime.errors import UnknownTaskError
-from sync.vocabulary import Split
+from sync.vocabulary import Split, TemplateInfo
 
-SUITE_VERSION = "7"
-"""Rises whenever the same template, split and seed would give another task."""
+SUITE_VERSION = "8"
+"""Rises whenever the same template, split and seed would give another task or another verdict."""
+
+HELD_OUT_SHARE: Final = 0.25
+"""Share of the test split's instances that are said in a way that no other split uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task: a template with its parameters drawn."""
+    """One task: a template with its parameters drawn.
+
+    Attributes:
+        held_out_phrasing: the goal is said in a way that only the test split uses.
+    """
 
     template: Template
     seed: int
@@ -51,6 +59,7 @@ class Task:
     wanted: Wanted
     plan: Plan
     stages: tuple[Stage, ...] = ()
+    held_out_phrasing: bool = False
 
 
 _SUITES: Final = (
@@ -91,8 +100,16 @@ def template_of(name: str) -> Template:
 
 
 def suites() -> tuple[str, ...]:
-    """The suites' names: one per app that tasks are about."""
-    return tuple(dict.fromkeys(template.app for template in templates()))
+    """The suites' names: one per app that tasks are about, then those over several apps."""
+    names = [template.app for template in templates()]
+    names += [template.suite for template in templates() if template.suite]
+    names += [CROSS_APP for template in templates() if CROSS_APP in template.tags]
+    return tuple(dict.fromkeys(names))
+
+
+def announced() -> tuple[TemplateInfo, ...]:
+    """What a farm announces for learning: every template that counts."""
+    return tuple(template.info() for template in templates() if template.counts)
 
 
 FIXTURE_COUNT: Final = 64
@@ -108,6 +125,17 @@ def _fixture(name: str, split: Split, number: int) -> Any:  # Any: data of any a
     if name not in FIXTURES:
         return None
     return FIXTURES[name](Draw(Random(f"fixture|{name}|{split}|{number}"), split))
+
+
+def _apps_used(instance: Instance) -> Iterator[str]:
+    """The apps that an instance speaks of beside its own."""
+    for stage in instance.stages:
+        yield stage.app
+        if stage.page_app:
+            yield stage.page_app
+    for change in instance.changes:
+        if change.app:
+            yield change.app
 
 
 def _app_names(given: Iterable[str], random: Random) -> list[str]:
@@ -131,21 +159,21 @@ def draw(template_name: str, *, seed: int, split: Split, look: int) -> Task:
     source = Draw(random, split)
     instance = template.set_up(source)
     drawn = draw_look(split, look)
-    phrasing = drawn.say(random.choice(template.phrasings))
+    held_out = says_held_out(template, seed=seed, split=split)
+    phrasing = drawn.say(random.choice(template.held_out if held_out else template.phrasings))
     goal = phrasing.format_map({gap: drawn.spoken(word) for gap, word in instance.words.items()})
     given = {template.app: instance.data, **instance.others}
     apps = []
-    for name in _app_names(given, random):
+    for name in _app_names([*given, *_apps_used(instance)], random):
         data = given[name] if name in given else _furnished(name, split, random)
         apps.append((name, new_app_state(name, data)))
-    minute = random.randrange(24 * 60)
     return Task(
         template=template,
         seed=seed,
         split=split,
         look=look,
         goal=goal,
-        state=PhoneState(tuple(apps), now=f"{minute // 60:02}:{minute % 60:02}"),
+        state=PhoneState(tuple(apps), now=instance.now or _some_minute(random)),
         wanted=Wanted(
             template.app,
             changes=instance.changes,
@@ -156,4 +184,17 @@ def draw(template_name: str, *, seed: int, split: Split, look: int) -> Task:
         ),
         stages=instance.stages,
         plan=instance.plan,
+        held_out_phrasing=held_out,
     )
+
+
+def says_held_out(template: Template, *, seed: int, split: Split) -> bool:
+    """Whether an instance says its goal in a way that only the test split uses."""
+    if split is not Split.TEST or not template.held_out:
+        return False
+    return Random(f"phrasing|{template.name}|{seed}").random() < HELD_OUT_SHARE
+
+
+def _some_minute(random: Random) -> str:
+    moment = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(minutes=random.randrange(365 * 24 * 60))
+    return moment.strftime("%Y-%m-%dT%H:%M")

@@ -13,6 +13,12 @@ from apps_mock.plans import Plan, Stage
 from apps_mock.wanted import Answer, Change, PageGoal
 from sync.vocabulary import TemplateInfo
 
+NOT_COUNTED = frozenset({"starts_satisfied", "infeasible", "no_parameters"})
+"""Tags of templates that nobody learns on and that no headline mean counts."""
+
+CROSS_APP = "cross_app"
+"""Tag of the templates that need several apps, and the suite of all of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Instance:
@@ -53,8 +59,8 @@ class Template:
         set_up: draws the parameters and prepares the app.
         held_out: further phrasings that only the test split uses, reported apart.
         suite: the suite that it is listed in beside its app's; empty for its app's alone.
-        tags: "scrolls", "answer", "infeasible", "cross_app"; "starts_satisfied" and "no_parameters"
-            keep it out of learning and of headline means.
+        tags: "scrolls", "answer", "cross_app"; those of `NOT_COUNTED` keep it out of learning and
+            of headline means.
     """
 
     name: str
@@ -70,6 +76,15 @@ class Template:
     def step_budget(self) -> int:
         """Steps after which an episode is truncated: about 1.5 times the oracle's."""
         return max(self.oracle_steps + 2, math.ceil(1.5 * self.oracle_steps))
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is learnt on, and counted in headline means."""
+        return not NOT_COUNTED.intersection(self.tags)
+
+    def belongs_to(self, suite: str) -> bool:
+        """Whether a suite has it: its app's, its own, or the one of all tasks over several apps."""
+        return suite in {self.app, self.suite} or (suite == CROSS_APP and CROSS_APP in self.tags)
 
     def info(self) -> TemplateInfo:
         """What a farm announces of the template."""
