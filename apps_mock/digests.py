@@ -27,11 +27,16 @@ class StateHasher:
             whole.update(known[1])
         rest = (state.foreground, state.recents, state.focus, state.keyboard, state.now)
         whole.update(repr(rest).encode())
+        if state.overlays or state.notice or state.home_page:
+            over = [(each.kind, each.subject, each.text) for each in state.overlays]
+            whole.update(repr((over, state.notice, state.home_page)).encode())
         return whole.hexdigest()
 
 
 def _app_digest(name: str, app: AnyAppState) -> bytes:
-    pages = [(page.name, page.argument, page.drafts, page.scroll_px) for page in app.stack]
+    pages = [
+        (page.name, page.argument, page.drafts, page.scroll_px, page.overlay) for page in app.stack
+    ]
     return hashlib.sha256(_data_digest(app.data) + repr((name, pages)).encode()).digest()
 
 

@@ -5,6 +5,7 @@ ProjectError
 │   └── UnknownTaskError (device_runtime)   a template, suite or app that does not exist
 └── MockAppError                            base of the errors that only this package raises
     ├── TaskDrawError                       the entities of a split cannot fill a template
+    ├── AppCrashError                       a clone's app broke: the episode becomes an env_error
     ├── AdbProtocolError                    an adb server broke the protocol: its link ends
     ├── DaemonError                         the mock adb daemon cannot listen
     ├── MockFileError                       a path on the mock phone cannot be used that way
@@ -13,6 +14,10 @@ ProjectError
 
 from __future__ import annotations
 
+import traceback
+from pathlib import PurePath
+
+from device_runtime.errors import PhoneFaultError
 from sync.errors import ProjectError
 
 
@@ -22,6 +27,25 @@ class MockAppError(ProjectError):
 
 class TaskDrawError(MockAppError):
     """A task's parameters cannot be drawn: the split has too few entities of a kind."""
+
+
+class AppCrashError(MockAppError, PhoneFaultError):
+    """An app of a clone raised an error; the phone shows its crash dialog.
+
+    Attributes:
+        app: the app's name.
+    """
+
+    def __init__(self, app: str, where: str, cause: Exception) -> None:
+        frames = traceback.extract_tb(cause.__traceback__)[-4:]
+        path = " < ".join(
+            f"{PurePath(frame.filename).name}:{frame.lineno} in {frame.name}"
+            for frame in reversed(frames)
+        )
+        super().__init__(
+            f"the app {app} broke in {where}: {type(cause).__name__}: {cause} ({path}); repair it"
+        )
+        self.app = app
 
 
 class AdbProtocolError(MockAppError):

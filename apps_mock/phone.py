@@ -7,31 +7,40 @@ daemon serves; the port's actions are played through it, as on a real phone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from apps_mock.clone_elements import elements_on
 from apps_mock.digests import StateHasher
+from apps_mock.dispatch import (
+    crashed,
+    dispatch,
+    focused_field,
+    go_back,
+    page_view,
+    turned,
+    view,
+)
+from apps_mock.effects import clipboard_of
+from apps_mock.errors import AppCrashError
 from apps_mock.layout import lay_out
 from apps_mock.look import Look, draw_look
 from apps_mock.phone_state import (
+    Overlay,
     PhoneState,
-    dispatch,
-    draft,
-    edited,
     focus_field,
     foreground_of,
-    go_back,
     go_home,
     hide_keyboard,
     installed,
+    is_locked,
     launch,
     scrolled,
     show_recents,
-    view,
 )
-from apps_mock.places import LaidOut, Window
+from apps_mock.places import LaidOut, Window, sizes_of
 from apps_mock.tasks import SUITE_VERSION, Task, draw
 from apps_mock.verifiers import VERIFIER_VERSION, Findings, claim_of, verdict_of, verify
+from apps_mock.widgets import Event, Screen
 from device_runtime.errors import InvalidActionError, UnknownTaskError
 from device_runtime.gestures import (
     InputEvent,
@@ -56,13 +65,13 @@ from sync.vocabulary import (
     finish,
 )
 
-WIDTH_PX = 1080
-HEIGHT_PX = 2400
 MODEL = "Clone 1"
 ANDROID_VERSION = "14"
 
 KEY_HOME, KEY_BACK, KEY_ENTER, KEY_DELETE = 3, 4, 66, 67
 KEY_ESCAPE, KEY_RECENTS = 111, 187
+LONG_PRESS_MS = 500
+"""A touch that lasts this long is a long press."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,7 @@ class _Seen:
     """One screen with everything that was computed of it."""
 
     state: PhoneState
+    screen: Screen
     laid_out: LaidOut
     observation: Observation
 
@@ -91,6 +101,7 @@ class MockPhone:
         self._seen: _Seen | None = None
         self._hasher = StateHasher()
         self._generation = 0
+        self._broken: AppCrashError | None = None
 
     # The port's level.
 
@@ -114,16 +125,25 @@ class MockPhone:
     def load_task(self, task: Task) -> Task:
         """Set a drawn task up."""
         self._task = task
+        self._broken = None
         self._look = draw_look(task.split, task.look)
         self._become(task.state)
         return task
 
     def observe(self) -> Observation:
-        """What is on the screen now."""
-        return self._look_at().observation
+        """What is on the screen now.
+
+        Raises: AppCrashError: an app broke since the last call; its dialog shows.
+        """
+        observation = self._look_at().observation
+        self._raise_broken()
+        return observation
 
     def act(self, action: Action) -> ActOutcome:
-        """Play the action's input events."""
+        """Play the action's input events.
+
+        Raises: AppCrashError: an app broke; its dialog shows.
+        """
         try:
             events = input_events(action, self.observe())
         except InvalidActionError as error:
@@ -131,13 +151,14 @@ class MockPhone:
         for event in events:
             if not self._play(event):
                 return ActOutcome(valid=False, detail=f"no app is called {action.app!r}")
+        self._raise_broken()
         return ActOutcome()
 
     def screenshot(self) -> bytes:
         """The screen as PNG bytes."""
         from apps_mock.render import png  # noqa: PLC0415 - Pillow loads only when somebody looks
 
-        return png(self.tree(), keyboard=self.keyboard_shown, now=self.state.now)
+        return png(self.tree(), keyboard=self.keyboard_shown, now=self.state.time)
 
     def info(self) -> PhoneInfo:
         """What phone this is."""
@@ -145,8 +166,8 @@ class MockPhone:
             serial=self._serial,
             model=MODEL,
             android_version=ANDROID_VERSION,
-            width_px=WIDTH_PX,
-            height_px=HEIGHT_PX,
+            width_px=self._look.width_px,
+            height_px=self._look.height_px,
             extra={"suite_version": SUITE_VERSION},
         )
 
@@ -178,13 +199,18 @@ class MockPhone:
     # The input level.
 
     def touch(self, x_px: int, y_px: int, *, duration_ms: int = 0) -> None:
-        """One finger down and up; views without a long click take a long touch as a tap."""
-        del duration_ms
+        """One finger down and up; held for `LONG_PRESS_MS` it is a long press."""
+        self._hush()
+        held = duration_ms >= LONG_PRESS_MS
         for target in reversed(self.laid_out.targets):
             left, top, right, bottom = target.bounds
             if left <= x_px < right and top <= y_px < bottom:
-                if target.event is not None:
-                    self._become(dispatch(self.state, target.event))
+                if held and target.hold is not None:
+                    self._send(target.hold)
+                elif target.event is not None:
+                    self._send(target.event)
+                elif held:
+                    self._hold_field(target.field)
                 else:
                     self._become(focus_field(self.state, target.field))
                 return
@@ -194,27 +220,31 @@ class MockPhone:
         if abs(x1 - x2) < 16 and abs(y1 - y2) < 16:
             self.touch(x1, y1, duration_ms=duration_ms)
             return
-        laid_out = self.laid_out
-        left, top, right, bottom = laid_out.scroll_area
-        front = self.state.front
-        if front is None or not (left <= x1 < right and top <= y1 < bottom):
-            return
-        start = min(front.page.scroll_px, laid_out.scroll_max_px)
-        self._become(scrolled(self.state, min(max(start + y1 - y2, 0), laid_out.scroll_max_px)))
+        self._hush()
+        state = self.state
+        if abs(x1 - x2) > abs(y1 - y2):
+            forward = (x2 < x1) != self._look.right_to_left
+            self._become(turned(state, 1 if forward else -1))
+        elif state.overlays:
+            self._swipe_overlay(upwards=y2 < y1)
+        elif y1 < sizes_of(self._look).status and y2 > y1:
+            self._become(state.under(Overlay("shade")))
+        else:
+            self._scroll(x1, y1, y1 - y2)
 
     def type_text(self, text: str) -> None:
         """Append characters to the focused field; without one they are lost."""
         state = self.state
-        if state.focus:
-            self._become(edited(state, draft(state) + text))
+        if state.focus and not state.overlays:
+            self._edit(self._field_text() + text)
 
     def press(self, keycode: int, *, times: int = 1) -> None:
         """Press a key by Android's code; unknown ones do nothing."""
-        state = self.state
+        self._hush()
         if keycode == KEY_DELETE:
-            text = draft(state)
-            if text:
-                self._become(edited(state, text[: max(0, len(text) - times)]))
+            text = self._field_text()
+            if text and not self.state.overlays:
+                self._edit(text[: max(0, len(text) - times)])
             return
         for _ in range(times):
             self._press_once(keycode)
@@ -222,11 +252,28 @@ class MockPhone:
     def open_app(self, name: str) -> bool:
         """Bring an app to the front by label or package; False where there is none."""
         wanted = name.casefold()
+        say = self._look.say
         for app in installed(self.state):
-            if wanted in {app.label.casefold(), app.package.casefold(), app.name}:
-                self._become(launch(self.state, app.name))
+            labels = {app.label.casefold(), say(app.label).casefold()}
+            if wanted in labels or wanted in {app.package.casefold(), app.name}:
+                if not is_locked(self.state):
+                    self._become(launch(replace(self.state, overlays=()), app.name))
                 return True
         return False
+
+    def expand_shade(self) -> None:
+        """Pull the notification shade down."""
+        if not self.state.overlays:
+            self._become(self.state.under(Overlay("shade")))
+
+    def collapse_shade(self) -> None:
+        """Put the notification shade away."""
+        if self.state.overlay is not None and self.state.overlay.kind == "shade":
+            self._become(self.state.uncovered())
+
+    def show(self, overlay: Overlay) -> None:
+        """Put something over what shows, as a fault of the phone does."""
+        self._become(self.state.under(overlay))
 
     def tree(self) -> Node:
         """The view hierarchy's root."""
@@ -243,7 +290,7 @@ class MockPhone:
     @property
     def keyboard_shown(self) -> bool:
         """Whether the keyboard covers the lower part of the screen."""
-        return self.state.keyboard
+        return self.state.keyboard and not self.state.overlays
 
     @property
     def generation(self) -> int:
@@ -294,28 +341,110 @@ class MockPhone:
         state = self.state
         if self._seen is not None and self._seen.state is state:
             return self._seen
+        try:
+            screen = view(state, self._look)
+            laid_out = self._laid_out(screen, state)
+        except AppCrashError as crash:
+            self._break(crash)
+            return self._look_at()
+        look = self._look
         package, activity = foreground_of(state)
-        front = state.front
-        window = Window(
-            package=package,
-            width_px=WIDTH_PX,
-            height_px=HEIGHT_PX,
-            scroll_px=front.page.scroll_px if front is not None else 0,
-            focus=state.focus,
-            keyboard=state.keyboard,
-        )
-        laid_out = lay_out(view(state, self._look), self._look, window)
         observation = Observation(
-            width_px=WIDTH_PX,
-            height_px=HEIGHT_PX,
-            elements=elements_on(laid_out.root, WIDTH_PX, HEIGHT_PX),
+            width_px=look.width_px,
+            height_px=look.height_px,
+            elements=elements_on(laid_out.root, look.width_px, look.height_px),
             package=package,
             activity=activity,
-            keyboard_shown=state.keyboard,
+            keyboard_shown=self.keyboard_shown,
             state_hash=self.state_hash() if self._state_hashes else None,
         )
-        self._seen = _Seen(state, laid_out, observation)
+        self._seen = _Seen(state, screen, laid_out, observation)
         return self._seen
+
+    def _laid_out(self, screen: Screen, state: PhoneState) -> LaidOut:
+        """The screen in its places.
+
+        Raises: AppCrashError: the app's view holds what cannot be laid out.
+        """
+        look = self._look
+        page = state.front.page if state.front is not None and not state.overlays else None
+        window = Window(
+            package=foreground_of(state)[0],
+            width_px=look.width_px,
+            height_px=look.height_px,
+            scroll_px=page.scroll_px if page is not None else 0,
+            focus=state.focus,
+            keyboard=state.keyboard and not state.overlays,
+            overlay=page.overlay if page is not None else "",
+            today=state.today,
+            notice=look.say(state.notice) if state.notice else "",
+        )
+        try:
+            return lay_out(screen, look, window)
+        except Exception as error:
+            if page is None:
+                raise
+            where = f"the screen of {page.name!r}"
+            raise AppCrashError(state.foreground, where, error) from error
+
+    def _send(self, event: Event) -> None:
+        """Let the phone have an event of its screen."""
+        try:
+            self._become(dispatch(self.state, event, self._field_text()))
+        except AppCrashError as crash:
+            self._break(crash)
+
+    def _edit(self, text: str) -> None:
+        self._send(Event("edit", self.state.focus, text))
+
+    def _break(self, crash: AppCrashError) -> None:
+        """Show an app's crash dialog; the port's level raises the error at its next call."""
+        self._broken = crash
+        self._become(crashed(self.state, crash.app))
+
+    def _raise_broken(self) -> None:
+        crash, self._broken = self._broken, None
+        if crash is not None:
+            raise crash
+
+    def _hush(self) -> None:
+        """Take the notice away: the screen is touched."""
+        if self.state.notice:
+            self._become(replace(self.state, notice=""))
+
+    def _field_text(self) -> str:
+        """What the focused field shows."""
+        if not self.state.focus:
+            return ""
+        field = focused_field(self._page(), self.state)
+        return field.text if field is not None else ""
+
+    def _page(self) -> Screen:
+        """The app's screen, whatever lies over it."""
+        return (
+            self._look_at().screen if not self.state.overlays else page_view(self.state, self._look)
+        )
+
+    def _hold_field(self, key: str) -> None:
+        """A long press on a text field: its menu, where it has one."""
+        self._become(focus_field(self.state, key))
+        if self._field_text() or clipboard_of(self.state):
+            self._become(self.state.under(Overlay("text_menu", key)))
+
+    def _swipe_overlay(self, *, upwards: bool) -> None:
+        """Swiping up opens a locked phone and puts the shade away."""
+        overlay = self.state.overlay
+        if overlay is not None and upwards and overlay.kind in {"lock", "shade"}:
+            self._become(self.state.uncovered())
+
+    def _scroll(self, x1: int, y1: int, by_px: int) -> None:
+        laid_out = self.laid_out
+        left, top, right, bottom = laid_out.scroll_area
+        front = self.state.front
+        if front is None or not (left <= x1 < right and top <= y1 < bottom):
+            return
+        start = min(front.page.scroll_px, laid_out.scroll_max_px)
+        self._become(scrolled(self.state, min(max(start + by_px, 0), laid_out.scroll_max_px)))
 
     def _play(self, event: InputEvent) -> bool:
         match event:
@@ -338,23 +467,32 @@ class MockPhone:
         if keycode == KEY_HOME:
             self._become(go_home(state))
         elif keycode in {KEY_BACK, KEY_ESCAPE}:
-            self._become(go_back(state))
+            self._go_back()
         elif keycode == KEY_RECENTS:
             self._become(show_recents(state))
-        elif keycode == KEY_ENTER and state.focus:
-            self._become(self._entered(state))
+        elif keycode == KEY_ENTER and state.focus and not state.overlays:
+            self._enter()
 
-    def _entered(self, state: PhoneState) -> PhoneState:
+    def _go_back(self) -> None:
+        try:
+            self._become(go_back(self.state))
+        except AppCrashError as crash:
+            self._break(crash)
+
+    def _enter(self) -> None:
         """Enter goes to the next field; in the last one it does what the page is for."""
-        laid_out = self.laid_out
-        if state.focus not in laid_out.fields:
-            return hide_keyboard(state)
-        position = laid_out.fields.index(state.focus) + 1
-        if position < len(laid_out.fields):
-            return focus_field(state, laid_out.fields[position])
-        if laid_out.submit is not None:
-            return dispatch(state, laid_out.submit)
-        return hide_keyboard(state)
+        laid_out, state = self.laid_out, self.state
+        own = dict(laid_out.enters).get(state.focus)
+        if own is not None:
+            self._send(own)
+        elif state.focus not in laid_out.fields:
+            self._become(hide_keyboard(state))
+        elif (position := laid_out.fields.index(state.focus) + 1) < len(laid_out.fields):
+            self._become(focus_field(state, laid_out.fields[position]))
+        elif laid_out.submit is not None:
+            self._send(laid_out.submit)
+        else:
+            self._become(hide_keyboard(state))
 
     def _verdict(self, episode_id: EpisodeId, claim: Action | None) -> Verdict:
         return verdict_of(

@@ -1,15 +1,35 @@
-"""The whole phone as one value, and what happens to it: pure functions from state to state."""
+"""The whole phone as one value, and the plain moves on it: pure functions from state to state.
+
+What an event means is in `dispatch`, what apps want of the phone in `effects`, what lies over
+everything in `overlays`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from apps_mock.app import AnyApp, AnyAppState, AppState, Provided
-from apps_mock.launcher import LAUNCHER, PACKAGE, RECENTS, launcher_view, recents_view
-from apps_mock.look import Look
-from apps_mock.registry import APPS
-from apps_mock.widgets import Event, Screen
+from apps_mock.apps.system import SystemData
+from apps_mock.launcher import LAUNCHER, PACKAGE, RECENTS, SYSTEM_UI
+from apps_mock.records import tables_of
+from apps_mock.registry import APPS, SYSTEM
+
+OverlayKind = Literal["lock", "shade", "share", "permission", "text_menu", "crash", "hung", "popup"]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """Something that lies over whatever is in front (see `overlays`).
+
+    Attributes:
+        subject: the app, the permission's id (app/permission), or the text field that it is about.
+        text: the shared text, a pop-up's words, or "all" where a field's text is selected.
+    """
+
+    kind: OverlayKind
+    subject: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +37,14 @@ class PhoneState:
     """Everything about a phone.
 
     Attributes:
-        apps: (name, state) of the installed apps.
+        apps: (name, state) of the apps, hidden ones and those that a store could install included.
         foreground: name of the app that shows; empty for the launcher.
         recents: names of the apps that were used, the latest first.
         focus: key of the field that has the focus; empty where none has.
-        now: time of day in the status bar, from the episode's seed.
+        now: day and time, such as `2025-03-14T09:41`, from the episode's seed; or the time alone.
+        overlays: what lies over the app in front: the first shows, the others wait behind it.
+        notice: a short message at the foot of the screen, until the next touch or key.
+        home_page: which page of the launcher shows.
     """
 
     apps: tuple[tuple[str, AnyAppState], ...]
@@ -30,9 +53,27 @@ class PhoneState:
     focus: str = ""
     keyboard: bool = False
     now: str = "09:41"
+    overlays: tuple[Overlay, ...] = ()
+    notice: str = ""
+    home_page: int = 0
+
+    @property
+    def time(self) -> str:
+        """Time of day, as `09:41`."""
+        return self.now[-5:]
+
+    @property
+    def today(self) -> str:
+        """The day, as `2025-03-14`."""
+        return self.now[:10] if "T" in self.now else Provided.today
+
+    @property
+    def overlay(self) -> Overlay | None:
+        """What lies over everything else; None for nothing."""
+        return self.overlays[0] if self.overlays else None
 
     def app_state(self, name: str) -> AnyAppState:
-        """The state of an installed app."""
+        """The state of an app."""
         for known, state in self.apps:
             if known == name:
                 return state
@@ -43,51 +84,71 @@ class PhoneState:
         """The state of the app that shows; None on launcher and recents."""
         return None if self.foreground in {LAUNCHER, RECENTS} else self.app_state(self.foreground)
 
+    @property
+    def system(self) -> SystemData | None:
+        """Clipboard, notifications and permissions; None on a phone that was built without them."""
+        for known, state in self.apps:
+            if known == SYSTEM:
+                data: SystemData = state.data
+                return data
+        return None
+
+    def has(self, name: str) -> bool:
+        """Whether there is such an app, installed or not."""
+        return any(known == name for known, _ in self.apps)
+
     def with_app(self, name: str, state: AnyAppState) -> PhoneState:
         """The phone with another state of one app."""
         apps = tuple((known, state if known == name else old) for known, old in self.apps)
         return replace(self, apps=apps)
 
+    def with_system(self, data: SystemData) -> PhoneState:
+        """The phone with another clipboard, notifications or permissions."""
+        return self.with_app(SYSTEM, self.app_state(SYSTEM).with_data(data))
+
+    def under(self, overlay: Overlay) -> PhoneState:
+        """The phone with one more overlay, over those that there are."""
+        return replace(self, overlays=(overlay, *self.overlays), keyboard=False)
+
+    def queueing(self, overlay: Overlay) -> PhoneState:
+        """The phone with one more overlay, which shows once those that there are have gone."""
+        return replace(self, overlays=(*self.overlays, overlay), keyboard=False)
+
+    def uncovered(self) -> PhoneState:
+        """The phone without the overlay that shows."""
+        return replace(self, overlays=self.overlays[1:])
+
+
+STORE = "store"
+
+
+def uninstalled(state: PhoneState) -> frozenset[str]:
+    """Names that the phone's app store keeps as not installed."""
+    if not state.has(STORE):
+        return frozenset()
+    data = state.app_state(STORE).data
+    return frozenset(
+        record.id
+        for _, records in (tables_of(data) if data is not None else ())
+        for record in records
+        if getattr(record, "installed", True) is False
+    )
+
 
 def installed(state: PhoneState) -> list[AnyApp]:
-    """The apps that the phone has."""
-    return [APPS[name] for name, _ in state.apps]
+    """The apps that can be opened."""
+    missing = uninstalled(state)
+    return [APPS[name] for name, _ in state.apps if name != SYSTEM and name not in missing]
+
+
+def is_installed(state: PhoneState, name: str) -> bool:
+    """Whether an app can be opened."""
+    return name != SYSTEM and state.has(name) and name not in uninstalled(state)
 
 
 def new_app_state(name: str, data: Any) -> AnyAppState:  # Any: every app has its own type of data
     """An app that was just opened."""
     return AppState(data, (APPS[name].home,))
-
-
-def dispatch(state: PhoneState, event: Event) -> PhoneState:
-    """The phone after an event of the screen."""
-    if event.name == "launch":
-        return launch(state, event.value)
-    before = state.front
-    if before is None:
-        return state
-    if event.name == "back" and len(before.stack) == 1:
-        return _leave(state)
-    app = APPS[state.foreground]
-    after = app.step(replace(before, provided=provided_for(app, state)), event)
-    after = AppState(after.data, after.stack)
-    if after == before:
-        return state
-    result = state.with_app(state.foreground, after)
-    if _place(before) != _place(after):
-        result = replace(result, focus="", keyboard=False)
-    return result
-
-
-def provided_for(app: AnyApp, state: PhoneState) -> Provided:
-    """What an app may see of the rest of the phone."""
-    others = {name: state.app_state(name).data for name in app.uses}
-    return Provided(time=state.now, others=others)
-
-
-def _place(state: AnyAppState) -> tuple[int, str, str]:
-    page = state.page
-    return len(state.stack), page.name, page.argument
 
 
 def launch(state: PhoneState, name: str) -> PhoneState:
@@ -97,29 +158,31 @@ def launch(state: PhoneState, name: str) -> PhoneState:
 
 
 def go_home(state: PhoneState) -> PhoneState:
-    """The phone with the launcher in front; apps stay as they are."""
-    return replace(state, foreground=LAUNCHER, focus="", keyboard=False)
+    """The phone with the launcher in front; apps stay as they are, overlays go."""
+    if is_locked(state):
+        return state
+    return replace(state, foreground=LAUNCHER, focus="", keyboard=False, overlays=(), home_page=0)
 
 
 def show_recents(state: PhoneState) -> PhoneState:
     """The phone with the list of recent apps in front."""
-    return replace(state, foreground=RECENTS, focus="", keyboard=False)
+    if is_locked(state):
+        return state
+    return replace(state, foreground=RECENTS, focus="", keyboard=False, overlays=())
 
 
-def _leave(state: PhoneState) -> PhoneState:
-    """Back on an app's first page ends the app: it starts afresh next time."""
-    name = state.foreground
+def is_locked(state: PhoneState) -> bool:
+    """Whether the lock screen keeps everything else away."""
+    return state.overlay is not None and state.overlay.kind == "lock"
+
+
+def closed(state: PhoneState, name: str) -> PhoneState:
+    """The phone after an app ended: it starts afresh next time."""
     fresh = new_app_state(name, state.app_state(name).data)
-    return go_home(state.with_app(name, fresh))
-
-
-def go_back(state: PhoneState) -> PhoneState:
-    """The phone after the back key: hides the keyboard first, then goes back a page."""
-    if state.keyboard:
-        return replace(state, keyboard=False)
-    if state.foreground == RECENTS:
-        return go_home(state)
-    return dispatch(state, Event("back"))
+    ended = state.with_app(name, fresh)
+    if ended.foreground != name:
+        return ended
+    return replace(ended, foreground=LAUNCHER, focus="", keyboard=False, home_page=0)
 
 
 def focus_field(state: PhoneState, field: str) -> PhoneState:
@@ -132,17 +195,6 @@ def hide_keyboard(state: PhoneState) -> PhoneState:
     return replace(state, keyboard=False)
 
 
-def edited(state: PhoneState, text: str) -> PhoneState:
-    """The phone with another text in the focused field."""
-    return dispatch(state, Event("edit", state.focus, text))
-
-
-def draft(state: PhoneState) -> str:
-    """What the focused field holds."""
-    front = state.front
-    return front.page.draft(state.focus) if front is not None and state.focus else ""
-
-
 def scrolled(state: PhoneState, scroll_px: int) -> PhoneState:
     """The phone with the page in front scrolled to a place."""
     front = state.front
@@ -152,19 +204,11 @@ def scrolled(state: PhoneState, scroll_px: int) -> PhoneState:
     return state.with_app(state.foreground, front.with_page(page))
 
 
-def view(state: PhoneState, look: Look) -> Screen:
-    """What shows."""
-    if state.foreground == LAUNCHER:
-        return launcher_view(installed(state), look)
-    if state.foreground == RECENTS:
-        return recents_view([APPS[name] for name in state.recents])
-    app = APPS[state.foreground]
-    own = replace(state.app_state(state.foreground), provided=provided_for(app, state))
-    return app.view(own, look)
-
-
 def foreground_of(state: PhoneState) -> tuple[str, str]:
     """Package and activity in front."""
+    if state.overlay is not None:
+        page_name = state.overlay.kind.title().replace("_", "")
+        return SYSTEM_UI, f"{SYSTEM_UI}.{page_name}Activity"
     front = state.front
     if front is None:
         page = "Recents" if state.foreground == RECENTS else "Home"
