@@ -17,7 +17,15 @@ from apps_mock.launcher import LAUNCHER
 from apps_mock.phone import MockPhone
 from apps_mock.phone_state import PhoneState
 from apps_mock.plans import Entry, Fill, GiveAnswer, GiveUp, Hold, Move, Plan, Press, Stage
-from apps_mock.reaching import Scene, hold, touch, touch_field, touch_first, towards_month
+from apps_mock.reaching import (
+    Scene,
+    hold,
+    touch,
+    touch_field,
+    touch_first,
+    towards_month,
+    towards_value,
+)
 from apps_mock.tasks import Task
 from apps_mock.verifiers import Findings, holds
 from apps_mock.wanted import Answer
@@ -62,12 +70,12 @@ def next_action(phone: MockPhone, observation: Observation) -> Action:
     ends_by_claim = task.wanted.answer is not None or task.wanted.infeasible
     if findings.reached and not ends_by_claim:
         return finish()
-    action = past_interruption(task, scene) or _repair(findings, scene)
+    app, plan = _under_way(task, scene.state)
+    action = past_interruption(task, app, scene) or _repair(findings, scene)
     if action is not None:
         return action
     if _cannot_do_more(findings, task):
         return finish()
-    app, plan = _under_way(task, scene.state)
     if scene.state.foreground != app:
         return _to_app(app, scene)
     page = scene.state.app_state(app).page
@@ -86,6 +94,9 @@ def _under_way(task: Task, state: PhoneState) -> tuple[str, Plan]:
     for stage in task.stages:
         if not _is_over(stage, task, state):
             return stage.app, stage.plan
+    page = task.wanted.page
+    if page is not None and page.app and not task.plan:
+        return page.app, {}
     return task.template.app, task.plan
 
 
@@ -104,6 +115,8 @@ def _to_app(app: str, scene: Scene) -> Action:
 
 def _moved(move: Move, page: Page, scene: Scene, asked: Answer | None) -> Action:
     match move:
+        case Press(Event("slide") as slide):
+            return touch(towards_value(slide, scene), scene)
         case Press():
             return touch(move.event, scene)
         case Hold():

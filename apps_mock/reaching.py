@@ -6,6 +6,7 @@ hide the keyboard, open the menu that it is in, scroll, or go back.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from apps_mock.phone_state import PhoneState
@@ -40,6 +41,12 @@ class Scene:
         """Whether something that sends the event can be touched."""
         return any(target.event == event for target in self.screen.targets)
 
+    def events(self, name: str) -> Iterator[Event]:
+        """The events of that name that what shows can send."""
+        for target in self.screen.targets:
+            if target.event is not None and target.event.name == name:
+                yield target.event
+
 
 def touch(event: Event, scene: Scene) -> Action:
     """Touch what sends the event."""
@@ -72,18 +79,25 @@ def touch_first(events: tuple[Event, ...], scene: Scene) -> Action:
 
 def towards_month(key: str, month: str, scene: Scene) -> Event | None:
     """What leads an open date picker to the offered month that is nearest to one, as `2025-03`."""
-    offered = [
-        target.event
-        for target in scene.screen.targets
-        if target.event is not None
-        and target.event.name == "open"
-        and target.event.value.startswith(f"{key}|")
-    ]
     wanted = _months(month)
     return min(
-        offered,
+        (
+            event
+            for event in scene.events("open")
+            if event.value.startswith(f"{key}|") and "-" in event.value
+        ),
         key=lambda event: abs(_months(event.value.partition("|")[2]) - wanted),
         default=None,
+    )
+
+
+def towards_value(slide: Event, scene: Scene) -> Event:
+    """What moves a slider nearest to the value that an event asks for; the event itself at best."""
+    wanted = int(slide.extra)
+    return min(
+        (event for event in scene.events("slide") if event.value == slide.value),
+        key=lambda event: abs(int(event.extra) - wanted),
+        default=slide,
     )
 
 

@@ -133,9 +133,9 @@ def _apps_used(instance: Instance) -> Iterator[str]:
         yield stage.app
         if stage.page_app:
             yield stage.page_app
-    for change in instance.changes:
-        if change.app:
-            yield change.app
+    yield from (change.app for change in instance.changes if change.app)
+    if instance.page is not None and instance.page.app:
+        yield instance.page.app
 
 
 def _app_names(given: Iterable[str], random: Random) -> list[str]:
