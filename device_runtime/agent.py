@@ -355,10 +355,12 @@ def run_episode(
 
 
 def judge_end(verifier: Verifier | None, episode: Episode) -> Verdict | None:
-    """The verdict on an ended episode; None where nobody can judge it, and for every env_error."""
+    """The verdict on an ended episode; None where nobody can judge it, and for every env_error.
+
+    Raises:
+        PhoneLostError: the phone went away before it was judged: the episode is an env_error.
+        PhoneFaultError: something went wrong that no verdict may count: as above.
+    """
     if verifier is None or episode.end_reason is EndReason.ENV_ERROR:
         return None
-    try:
-        return verifier.judge(episode)
-    except (PhoneLostError, PhoneFaultError):
-        return None
+    return verifier.judge(episode)

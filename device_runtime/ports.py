@@ -132,7 +132,10 @@ class Verifier(Protocol):
     """Judges an ended episode from the phone's state, once."""
 
     def judge(self, episode: Episode) -> Verdict | None:
-        """The verdict, or None where this phone cannot judge (a judge in the cloud may later)."""
+        """The verdict, or None where this phone cannot judge (a judge in the cloud may later).
+
+        Raises `PhoneLostError` and `PhoneFaultError` as a phone does, with the same consequence.
+        """
         ...
 
 

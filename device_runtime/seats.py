@@ -86,13 +86,16 @@ def _or_fail(machine: EpisodeMachine, work: Callable[[], _Result]) -> _Result | 
     """What `work` returns; where the phone breaks, None, and the episode is an env_error.
 
     A phone in process can break in any way: a defect of one clone must not end a whole farm, and
-    its assignment must not wait for the next start to break that one too.
+    its assignment must not wait for the next start to break that one too. Where an error has a
+    cause, the log gets the traceback.
     """
     try:
         return work()
     except UnknownTaskError:
         raise
     except (PhoneLostError, PhoneFaultError) as error:
+        if error.__cause__ is not None:
+            _log.warning("phone_broke", template=machine.assignment.template, exc_info=error)
         machine.fail(str(error))
     except Exception as error:  # noqa: BLE001 - see above
         _log.exception("phone_broke", template=machine.assignment.template)
