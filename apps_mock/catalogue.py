@@ -37,6 +37,11 @@ def say(text: str, locale: Locale) -> str:
     return text if locale == "en" else _catalogue(locale).get(text, text)
 
 
+def english(text: str) -> str:
+    """What a text of any locale is in English; the text itself where the catalogue has none."""
+    return _originals().get(text, text)
+
+
 def knows(text: str, locale: Locale) -> bool:
     """Whether the catalogue has the text in that locale."""
     return locale == "en" or text in _catalogue(locale)
@@ -50,6 +55,16 @@ def _catalogue(locale: Locale) -> dict[str, str]:
             if locale in translations:
                 texts[text] = translations[locale]
     return texts
+
+
+@lru_cache(maxsize=1)
+def _originals() -> dict[str, str]:
+    return {
+        translation: text
+        for locale in LOCALES
+        if locale != "en"
+        for text, translation in _catalogue(locale).items()
+    }
 
 
 _MONTHS: dict[Locale, tuple[str, ...]] = {
@@ -85,3 +100,22 @@ def day_text(iso: str, locale: Locale) -> str:
             return f"{name}{day}日"
         case _:
             return f"{day} {name}"
+
+
+_WEEKDAYS: dict[Locale, str] = {
+    "en": "MTWTFSS",
+    "de": "MDMDFSS",
+    "ja": "月火水木金土日",
+    "ar": "نثرخجسح",
+}
+
+
+def weekday_letters(locale: Locale) -> str:
+    """One letter a day of the week, from Monday on."""
+    return _WEEKDAYS[locale]
+
+
+def month_text(year: int, month: int, locale: Locale) -> str:
+    """A month of a year as people write it: `March 2025`."""
+    name = month_name(month, locale)
+    return f"{year}年{name}" if locale == "ja" else f"{name} {year}"

@@ -2,53 +2,181 @@
 
 A small engine of columns and rows: a toolbar, a body that scrolls, a foot. Everything is clipped to
 what the keyboard leaves of the screen, as on a phone that resizes its windows. One pass gives the
-view hierarchy and what each place does, so that they cannot disagree.
+view hierarchy and what each place does, so that they cannot disagree. The same screen in the same
+look and window is laid out once for all phones of a process.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
 from apps_mock.canvas import Canvas
+from apps_mock.form_layout import (
+    chips_height,
+    field_height,
+    picker_height,
+    place_chips,
+    place_field,
+    place_picker,
+    place_slider,
+    slider_height,
+)
 from apps_mock.look import Look
-from apps_mock.places import BAR_PX, KEYBOARD_PX, STATUS_PX, LaidOut, Window
-from apps_mock.widgets import Button, Row, Screen, Widget
+from apps_mock.measuring import text_height, text_width
+from apps_mock.nodes import BOTTOM_BAR, DIALOG, SNACKBAR
+from apps_mock.overlay_layout import lay_out_overlay, opened_on
+from apps_mock.places import LaidOut, Window
+from apps_mock.plain_layout import (
+    button_lines,
+    image_height,
+    link_height,
+    place_buttons,
+    place_image,
+    place_link,
+    place_tabs,
+    place_tiles,
+    place_toolbar,
+    place_words,
+    press,
+    tiles_height,
+    words_height,
+)
+from apps_mock.row_layout import card_height, place_card, place_row, row_height
+from apps_mock.widgets import (
+    Button,
+    Card,
+    Chips,
+    Event,
+    Field,
+    Image,
+    Link,
+    Picker,
+    Row,
+    Screen,
+    Slider,
+    Text,
+    Tiles,
+    Widget,
+)
+
+_REMEMBERED: Final = 4096
 
 
+class CacheInfo(NamedTuple):
+    """How often a screen was there already."""
+
+    hits: int
+    misses: int
+    size: int
+
+
+class _Kind(NamedTuple):
+    """How one kind of widget is laid out. Any: each function takes its own kind of widget."""
+
+    height: Callable[[Canvas, Any], int]
+    place: Callable[[Canvas, Any, int], None]
+
+
+def _button_height(canvas: Canvas, button: Button) -> int:
+    return button_lines(canvas, (button,), canvas.look.row_px)[0].height
+
+
+def _place_button(canvas: Canvas, button: Button, top: int) -> None:
+    place_buttons(canvas, (button,), button_lines(canvas, (button,), canvas.look.row_px), top)
+
+
+_KINDS: dict[type[Widget], _Kind] = {
+    Row: _Kind(row_height, place_row),
+    Field: _Kind(field_height, place_field),
+    Picker: _Kind(picker_height, place_picker),
+    Slider: _Kind(slider_height, place_slider),
+    Button: _Kind(_button_height, _place_button),
+    Text: _Kind(words_height, place_words),
+    Image: _Kind(image_height, place_image),
+    Card: _Kind(card_height, place_card),
+    Link: _Kind(link_height, place_link),
+    Chips: _Kind(chips_height, place_chips),
+    Tiles: _Kind(tiles_height, place_tiles),
+}
+
+
+def cache_info() -> CacheInfo:
+    """How often `lay_out` was asked for what it had."""
+    info = lay_out.cache_info()
+    return CacheInfo(info.hits, info.misses, info.currsize)
+
+
+@lru_cache(maxsize=_REMEMBERED)
 def lay_out(screen: Screen, look: Look, window: Window) -> LaidOut:
     """The screen in its places."""
-    bottom = window.height_px - (KEYBOARD_PX if window.keyboard else 0)
-    if screen.dialog:
-        return _dialog(screen, look, window, bottom)
+    opened = opened_on(screen, window.overlay)
+    if opened is not None:
+        below = lay_out(screen, look, window._replace(overlay="", keyboard=False)).root
+        laid_out = lay_out_overlay(Canvas(look, window), screen, opened)
+        return laid_out._replace(below=below)
     canvas = Canvas(look, window)
-    placed = _Placement(screen, look)
-    canvas.clip = (STATUS_PX, bottom)
-    top = canvas.toolbar(screen, placed.top) if screen.title else STATUS_PX
-    foot = bottom - BAR_PX if placed.foot else bottom
+    bottom = window.height_px - (canvas.sizes.keyboard if window.keyboard else 0)
+    if screen.dialog:
+        return _dialog(canvas, screen, bottom)
+    return _page(canvas, screen, bottom)
+
+
+def _page(canvas: Canvas, screen: Screen, bottom: int) -> LaidOut:
+    window = canvas.window
+    placed = _Placement(screen, canvas.look)
+    canvas.clip = (canvas.sizes.status, bottom)
+    top = canvas.sizes.status
+    if screen.title:
+        top = place_toolbar(canvas, screen, placed.top)
+    top = place_tabs(canvas, screen.tabs, top)
+    _hide_overflow(canvas, screen)
+    lines = button_lines(canvas, placed.foot, canvas.sizes.bar)
+    end = bottom - sum(line.height for line in lines)
+    foot = end - _floating_height(canvas, placed) - _notice_height(canvas)
     scroll_max = _body(canvas, placed.body, top, foot)
-    if placed.foot:
-        canvas.clip = (STATUS_PX, bottom)
-        canvas.buttons(placed.foot, foot, foot + BAR_PX)
+    canvas.clip = (canvas.sizes.status, bottom)
+    _floating(canvas, placed, end - _floating_height(canvas, placed))
+    _notice(canvas, foot)
+    if lines:
+        canvas.open()
+        place_buttons(canvas, placed.foot, lines, end)
+        bounds = (canvas.left, end, canvas.right, bottom)
+        canvas.close(BOTTOM_BAR, bounds, kind="bottom_bar")
     return canvas.finish(screen, (0, top, window.width_px, foot), scroll_max)
 
 
-def _dialog(screen: Screen, look: Look, window: Window, bottom: int) -> LaidOut:
-    canvas = Canvas(look, window)
-    canvas.clip = (STATUS_PX, bottom)
-    height = BAR_PX * 2 + look.row_px * len(screen.body)
-    y = max(STATUS_PX, (bottom - height) // 2)
-    canvas.text(screen.title, y, BAR_PX)
-    y += BAR_PX
-    for widget in screen.body:
-        y = canvas.place(widget, y)
-    canvas.buttons(screen.actions, y, y + BAR_PX)
-    return canvas.finish(screen, (0, 0, 0, 0), 0)
+def _dialog(canvas: Canvas, screen: Screen, bottom: int) -> LaidOut:
+    sizes, window = canvas.sizes, canvas.window
+    canvas.left, canvas.right = sizes.margin, window.width_px - sizes.margin
+    room = canvas.right - canvas.left - 2 * sizes.margin
+    head = text_height(screen.title, "dialog", room, canvas.look) + 2 * sizes.pad
+    head = max(sizes.bar, head)
+    lines = button_lines(canvas, screen.actions, sizes.bar)
+    foot = sum(line.height for line in lines)
+    body = sum(_KINDS[type(widget)].height(canvas, widget) for widget in screen.body)
+    shown = min(body, bottom - sizes.status - head - foot)
+    top = sizes.status + max(0, bottom - sizes.status - head - shown - foot) // 2
+    canvas.clip = (sizes.status, bottom)
+    canvas.open()
+    title = (canvas.left + sizes.margin, top, canvas.right - sizes.margin, top + head)
+    canvas.label(title, screen.title, "dialog", "alert_title")
+    scroll_max = _body(canvas, screen.body, top + head, top + head + shown)
+    canvas.clip = (sizes.status, bottom)
+    end = place_buttons(canvas, screen.actions, lines, top + head + shown)
+    canvas.close(DIALOG, (canvas.left, top, canvas.right, end))
+    area = (canvas.left, top + head, canvas.right, top + head + shown)
+    return canvas.finish(screen, area, scroll_max)
 
 
 class _Placement:
-    """Where the look puts buttons: toolbar, body or foot."""
+    """Where the look puts buttons: toolbar, body, foot, or floating above it."""
 
     def __init__(self, screen: Screen, look: Look) -> None:
         self.top: list[Button] = []
         self.foot: list[Button] = []
+        self.floating: list[Button] = []
         self.body: list[Widget] = list(screen.body)
         for button in screen.actions:
             place = look.primary_place if button.primary else look.action_place
@@ -56,6 +184,8 @@ class _Placement:
                 self.top.append(button)
             elif place == "bottom":
                 self.foot.append(button)
+            elif place == "floating":
+                self.floating.append(button)
             else:
                 self.body.append(button)
         if look.place_for_places == "bottom" and not self.foot:
@@ -66,14 +196,60 @@ class _Placement:
             self.body.extend(Row(place.label, on_tap=place.on_tap) for place in screen.places)
 
 
-def _body(canvas: Canvas, widgets: list[Widget], top: int, foot: int) -> int:
+def _body(canvas: Canvas, widgets: Sequence[Widget], top: int, foot: int) -> int:
     """Place the body; returns how far it scrolls, in pixels."""
-    height = sum(canvas.height_of(widget) for widget in widgets)
-    scroll_max = max(0, height - (foot - top))
-    scroll = min(canvas.window.scroll_px, scroll_max)
-    canvas.begin_body(top, foot)
-    y = top - scroll
-    for widget in widgets:
-        y = canvas.place(widget, y)
-    canvas.end_body(scrolls=scroll_max > 0)
+    heights = [_KINDS[type(widget)].height(canvas, widget) for widget in widgets]
+    scroll_max = max(0, sum(heights) - (foot - top))
+    canvas.open()
+    canvas.clip = (top, foot)
+    y = top - min(canvas.window.scroll_px, scroll_max)
+    for widget, height in zip(widgets, heights, strict=True):
+        _KINDS[type(widget)].place(canvas, widget, y)
+        y += height
+    canvas.close_body(scrolls=scroll_max > 0)
     return scroll_max
+
+
+def _hide_overflow(canvas: Canvas, screen: Screen) -> None:
+    for button in screen.overflow:
+        canvas.hide(button.on_tap, "", canvas.clip[1], via=Event("open", "menu"))
+
+
+def _floating_height(canvas: Canvas, placed: _Placement) -> int:
+    return (canvas.sizes.bar + canvas.sizes.gap) * len(placed.floating)
+
+
+def _floating(canvas: Canvas, placed: _Placement, top: int) -> None:
+    """Buttons at the lower right, above the foot."""
+    sizes = canvas.sizes
+    right = canvas.right - sizes.margin
+    for button in placed.floating:
+        needed = text_width(button.label, "button", canvas.look) + 2 * sizes.margin
+        width = min(right - sizes.margin, max(sizes.tile, needed))
+        press(canvas, button, (right - width, top, right, top + sizes.bar))
+        top += sizes.bar + sizes.gap
+
+
+def _notice_room(canvas: Canvas) -> int:
+    return canvas.right - canvas.left - 4 * canvas.sizes.margin
+
+
+def _notice_height(canvas: Canvas) -> int:
+    text = canvas.window.notice
+    if not text:
+        return 0
+    needed = text_height(text, "notice", _notice_room(canvas), canvas.look)
+    return max(canvas.sizes.touch, needed + 2 * canvas.sizes.pad) + canvas.sizes.gap
+
+
+def _notice(canvas: Canvas, top: int) -> None:
+    """A short text over the foot, in its own box."""
+    if not canvas.window.notice:
+        return
+    sizes = canvas.sizes
+    bottom = top + _notice_height(canvas) - sizes.gap
+    left, right = canvas.left + sizes.margin, canvas.right - sizes.margin
+    canvas.open()
+    inner = (left + sizes.margin, top, right - sizes.margin, bottom)
+    canvas.label(inner, canvas.window.notice, "notice", "snackbar_text")
+    canvas.close(SNACKBAR, (left, top, right, bottom))

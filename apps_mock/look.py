@@ -7,19 +7,35 @@ do, nor the names of things that goals speak of.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
-from apps_mock.catalogue import LOCALES, Locale, Term, day_text, say
+from apps_mock.catalogue import LOCALES, RIGHT_TO_LEFT, Locale, Term, day_text, say
 from apps_mock.mixing import mixed
+from apps_mock.theme import SCHEMES
 from sync.vocabulary import Split
 
 T = TypeVar("T")
 
-PX_PER_DP = 2.625
-"""Pixels per density-independent pixel at 420 dpi."""
+
+class ScreenSize(NamedTuple):
+    """A phone's screen; `density` is pixels per density-independent pixel (dpi / 160)."""
+
+    width_px: int
+    height_px: int
+    density: float
+
+
+SCREEN_SIZES = (
+    ScreenSize(720, 1280, 2.0),
+    ScreenSize(1080, 2400, 2.625),
+    ScreenSize(1440, 3120, 3.5),
+)
+FONT_SCALES = (0.85, 1.0, 1.15, 1.3)
+HELD_OUT_SHARE = 0.25
+"""Share of the test split's looks that use wordings and layouts that no other look uses."""
 
 WORDINGS: dict[str, tuple[str, ...]] = {
     "add": ("Add", "New", "Create"),
@@ -61,6 +77,28 @@ WORDINGS: dict[str, tuple[str, ...]] = {
 }
 """Ways to write what leads around in an app; which one shows is the look's decision."""
 
+HELD_OUT_WORDINGS: dict[str, tuple[str, ...]] = {
+    "add": ("Insert",),
+    "delete": ("Erase",),
+    "edit": ("Modify",),
+    "favourite": ("Mark as favourite",),
+    "keep": ("Go back",),
+    "label": ("Tag",),
+    "name": ("Called",),
+    "orders": ("Bookings",),
+    "passengers": ("Travellers",),
+    "phone": ("Number",),
+    "save": ("Apply",),
+    "search": ("Look up",),
+    "search_contacts": ("Look for a person",),
+    "start": ("Begin",),
+    "stop": ("Halt",),
+    "timer": ("Count down",),
+    "voucher": ("Discount code",),
+    "yes": ("Proceed",),
+}
+"""Further ways to write the same, for held-out looks (see `Look.held_out`) alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wording:
@@ -96,6 +134,11 @@ class Look:
     """How the clones look in one episode.
 
     Attributes:
+        width_px, height_px: the screen.
+        density: pixels per density-independent pixel.
+        font_scale: how much larger than usual texts are.
+        dark, scheme: which of `theme`'s themes it is drawn in.
+        held_out: a look of the test split with wordings and layouts that no other look has.
         row_px: height of a row with one line of text.
         boxed_rows: rows are clickable containers around plain texts, instead of clickable texts.
         whole_row_toggles: a row whose only function is its switch is touched anywhere.
@@ -114,20 +157,44 @@ class Look:
     radio_class: str
     button_class: str
     action_place: Literal["top", "inline"]
-    primary_place: Literal["top", "bottom", "inline"]
+    primary_place: Literal["top", "bottom", "inline", "floating"]
     place_for_places: Literal["bottom", "rows", "top"]
     icon_actions: bool
-    field_style: Literal["above", "hint", "described"]
+    field_style: Literal["above", "hint", "described", "beside"]
     noise_rows: int
     resource_ids: bool
     wording: dict[str, str]
     locale: Locale = "en"
+    width_px: int = 1080
+    height_px: int = 2400
+    density: float = 2.625
+    font_scale: float = 1.0
+    dark: bool = False
+    scheme: str = SCHEMES[0]
+    held_out: bool = False
+
+    def __hash__(self) -> int:
+        """Looks that were drawn differ in seed or locale."""
+        return hash((self.seed, self.locale))
+
+    @property
+    def right_to_left(self) -> bool:
+        """Whether everything lies mirrored."""
+        return self.locale in RIGHT_TO_LEFT
+
+    def px(self, dp: float) -> int:
+        """Density-independent pixels in pixels."""
+        return round(dp * self.density)
+
+    def sp(self, size: float) -> int:
+        """A text's size in pixels."""
+        return max(1, round(size * self.density * self.font_scale))
 
     def word(self, key: str | Wording) -> str:
         """How this look writes a thing, in its locale: one of `WORDINGS`, or an app's own."""
         if isinstance(key, Wording):
-            choice = mixed(f"{self.seed}|{key.texts[0]}") % len(key.texts)
-            return say(key.texts[choice], self.locale)
+            texts = key.held_out if self.held_out and key.held_out else key.texts
+            return say(texts[mixed(f"{self.seed}|{key.texts[0]}") % len(texts)], self.locale)
         return say(self.wording[key], self.locale)
 
     def say(self, text: str) -> str:
@@ -172,9 +239,9 @@ def draw_look(split: Split, seed: int) -> Look:
     place, seed = divmod(seed, LOCALE_STRIDE)
     locale = LOCALES[place % len(LOCALES)]
     random = Random(f"look|{split}|{seed}")
-    return Look(
+    drawn = Look(
         seed=f"{split}|{seed}",
-        row_px=round(random.choice((50, 56, 64)) * PX_PER_DP),
+        row_px=random.choice(_ROWS_DP),
         boxed_rows=random.random() < 0.6,
         whole_row_toggles=random.random() < 0.5,
         switch_class=random.choice(("android.widget.Switch", "android.widget.CheckBox")),
@@ -189,4 +256,27 @@ def draw_look(split: Split, seed: int) -> Look:
         resource_ids=random.random() < 0.5,
         wording={key: random.choice(words) for key, words in WORDINGS.items()},
         locale=locale,
+        **random.choice(SCREEN_SIZES)._asdict(),
+        font_scale=random.choice(FONT_SCALES),
+        dark=random.random() < 0.4,
+        scheme=random.choice(SCHEMES),
+        held_out=random.random() < HELD_OUT_SHARE and split is Split.TEST,
+    )
+    if drawn.held_out:
+        drawn = _held_out(drawn, random)
+    return replace(drawn, row_px=drawn.px(drawn.row_px))
+
+
+_ROWS_DP = (50, 56, 64)
+_HELD_OUT_ROWS_DP = (72, 80)
+
+
+def _held_out(look: Look, random: Random) -> Look:
+    words = {key: random.choice(texts) for key, texts in HELD_OUT_WORDINGS.items()}
+    return replace(
+        look,
+        row_px=random.choice(_HELD_OUT_ROWS_DP),
+        primary_place="floating",
+        field_style="beside",
+        wording={**look.wording, **words},
     )

@@ -209,9 +209,9 @@ class MockPhone:
                     self._send(target.hold)
                 elif target.event is not None:
                     self._send(target.event)
-                elif held:
+                elif target.field and held:
                     self._hold_field(target.field)
-                else:
+                elif target.field:
                     self._become(focus_field(self.state, target.field))
                 return
 

@@ -1,27 +1,105 @@
-"""Places on the screen: sizes in pixels, what can be touched, and a screen that was laid out."""
+"""Places on the screen: sizes, what can be touched and read, and a screen that was laid out."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Literal, NamedTuple
 
-from apps_mock.look import PX_PER_DP
+from apps_mock.look import Look
 from apps_mock.widgets import Event
 from device_runtime.ui_tree import Node
 from sync.vocabulary import Rect
 
-BAR_PX = round(56 * PX_PER_DP)
-STATUS_PX = round(24 * PX_PER_DP)
-MARGIN_PX = round(16 * PX_PER_DP)
-KEYBOARD_PX = round(280 * PX_PER_DP)
-SWITCH_PX = round(56 * PX_PER_DP)
-TILE_PX = round(96 * PX_PER_DP)
+Role = Literal[
+    "bar",
+    "dialog",
+    "heading",
+    "title",
+    "body",
+    "option",
+    "field",
+    "hint",
+    "link",
+    "summary",
+    "badge",
+    "button",
+    "chip",
+    "tab",
+    "cell",
+    "notice",
+    "label",
+    "error",
+    "tile",
+]
+
+TEXT_SP: dict[Role, int] = {
+    "bar": 20,
+    "dialog": 20,
+    "heading": 14,
+    "title": 16,
+    "body": 16,
+    "option": 16,
+    "field": 16,
+    "hint": 16,
+    "link": 16,
+    "summary": 14,
+    "badge": 14,
+    "button": 14,
+    "chip": 14,
+    "tab": 14,
+    "cell": 14,
+    "notice": 14,
+    "label": 12,
+    "error": 12,
+    "tile": 12,
+}
+"""How large each kind of text is, in scale-independent pixels."""
+
+
+class Sizes(NamedTuple):
+    """What is equally large in all looks, in a look's pixels."""
+
+    bar: int
+    status: int
+    margin: int
+    pad: int
+    gap: int
+    keyboard: int
+    switch: int
+    tile: int
+    icon: int
+    touch: int
+    image: int
+
+
+@lru_cache(maxsize=8)
+def _sizes(density: float) -> Sizes:
+    dp = Sizes(
+        bar=56,
+        status=24,
+        margin=16,
+        pad=12,
+        gap=8,
+        keyboard=280,
+        switch=56,
+        tile=96,
+        icon=40,
+        touch=48,
+        image=160,
+    )
+    return Sizes(*(round(size * density) for size in dp))
+
+
+def sizes_of(look: Look) -> Sizes:
+    """The sizes in a look's pixels."""
+    return _sizes(look.density)
 
 
 class Target(NamedTuple):
     """A place that does something: it sends an event, or gives a field the focus.
 
     Attributes:
-        hold: what a long press sends; where it is None, a long press is a touch.
+        hold: what a long press sends; None where it does what a tap does.
     """
 
     bounds: Rect
@@ -31,11 +109,10 @@ class Target(NamedTuple):
 
 
 class Hidden(NamedTuple):
-    """Something to touch that lies outside what shows: above (True) or below it.
+    """Something to touch that does not show: it lies above (True) or below what shows.
 
     Attributes:
-        event: what touching or holding it would send.
-        via: what has to be touched first where no scrolling helps, such as what opens a menu.
+        via: what has to be touched to reach it, such as the overflow menu; None for scrolling.
     """
 
     event: Event | None
@@ -44,8 +121,32 @@ class Hidden(NamedTuple):
     via: Event | None = None
 
 
+class Written(NamedTuple):
+    """A text as it was laid out.
+
+    Attributes:
+        box: where its lines lie, in the middle of its height.
+        clip: what of the box shows.
+        lines: the text, wrapped.
+    """
+
+    role: Role
+    box: Rect
+    clip: Rect
+    lines: tuple[str, ...]
+    size_px: int
+    bold: bool = False
+    centred: bool = False
+
+
 class Window(NamedTuple):
-    """What the layout has to know about the moment."""
+    """What the layout has to know about the moment.
+
+    Attributes:
+        overlay: what lies over the page (see `app.Page`).
+        today: the day, for date pickers that hold none yet.
+        notice: a short text at the foot.
+    """
 
     package: str
     width_px: int
@@ -53,6 +154,9 @@ class Window(NamedTuple):
     scroll_px: int
     focus: str
     keyboard: bool
+    overlay: str = ""
+    today: str = "2025-01-01"
+    notice: str = ""
 
 
 class LaidOut(NamedTuple):
@@ -64,6 +168,9 @@ class LaidOut(NamedTuple):
         submit: what the enter key sends in the last field.
         scroll_area: the body's place; (0, 0, 0, 0) where it does not scroll.
         scroll_max_px: how far the body can be scrolled down.
+        texts: every text that shows.
+        enters: (field, what the enter key sends in it) of fields that have their own.
+        below: the hierarchy of the page under an overlay, where there is one.
     """
 
     root: Node
@@ -73,3 +180,6 @@ class LaidOut(NamedTuple):
     submit: Event | None
     scroll_area: Rect
     scroll_max_px: int
+    texts: tuple[Written, ...] = ()
+    enters: tuple[tuple[str, Event], ...] = ()
+    below: Node | None = None

@@ -13,10 +13,10 @@ from functools import lru_cache
 from PIL import Image, ImageDraw, ImageFont
 
 from apps_mock.mixing import mixed
-from apps_mock.places import BAR_PX, KEYBOARD_PX, MARGIN_PX, STATUS_PX, TILE_PX
 from device_runtime.ui_tree import Node, walk
 from sync.vocabulary import Rect
 
+BAR_PX, KEYBOARD_PX, MARGIN_PX, STATUS_PX, TILE_PX = 147, 735, 42, 63, 252
 PAPER, INK, FAINT, LINE = "#fbfbfd", "#1b1b1f", "#6b6b76", "#e2e2ea"
 ACCENT, ACCENT_PALE, ON_ACCENT = "#2f5fd0", "#dbe5fb", "#ffffff"
 KEYBOARD, KEY = "#e6e8ee", "#ffffff"

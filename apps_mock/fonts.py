@@ -1,0 +1,51 @@
+"""The fonts of every clone: they come from pip packages, so that no machine draws its own way.
+
+FiraGO writes Latin and Arabic, Noto Sans CJK writes Japanese; both are under the SIL Open Font
+License. Pillow and the fonts load on the first text that is measured or drawn.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from PIL.ImageFont import FreeTypeFont
+
+Script = Literal["western", "cjk"]
+
+_CJK_FROM = "\u2e80"
+"""Characters from here on (kana, kanji, full-width forms) are not in the western font."""
+
+_ARABIC_FORMS = "\ufb50"
+_ARABIC_FORMS_END = "\ufeff"
+
+
+def script_of(text: str) -> Script:
+    """Which font writes the text: one with any kana or kanji is written in the CJK font."""
+    for character in text:
+        if character >= _CJK_FROM and not _ARABIC_FORMS <= character <= _ARABIC_FORMS_END:
+            return "cjk"
+    return "western"
+
+
+@lru_cache(maxsize=4)
+def font_bytes(script: Script, *, bold: bool = False) -> bytes:
+    """The font file; the CJK font has no bold one."""
+    if script == "cjk":
+        package = importlib.import_module("cvttf_NotoSansCJK_Regular")
+        return Path(package.get_TTF_path()).read_bytes()
+    package = importlib.import_module("pymupdf_fonts")
+    font: bytes = package.myfont("figbo" if bold else "figo")
+    return font
+
+
+@lru_cache(maxsize=128)
+def font_for(script: Script, size_px: int, *, bold: bool = False) -> FreeTypeFont:
+    """The font at a size, for Pillow."""
+    from PIL import ImageFont  # noqa: PLC0415 - Pillow loads only when somebody measures or draws
+
+    return ImageFont.truetype(io.BytesIO(font_bytes(script, bold=bold)), size_px)

@@ -1,0 +1,101 @@
+"""How wide texts are, and where they break: advance widths of the clones' fonts, without shaping.
+
+Arabic letters that join are at most as wide as they are alone, so the sum of single widths is an
+upper bound there; elsewhere it is the width up to kerning. Widths depend on no machine.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Final
+
+from apps_mock.fonts import font_for, script_of
+
+_UNITS: Final = 1000
+"""Size at which single characters are measured."""
+
+LINE_HEIGHT: Final = 1.3
+"""Height of a line in sizes of its text."""
+
+
+def width_px(text: str, size_px: int, *, bold: bool = False) -> int:
+    """Pixels that a line of text takes at a size, rounded up."""
+    return math.ceil(_units(text, bold) * size_px / _UNITS)
+
+
+def line_px(size_px: int) -> int:
+    """Pixels from one line of text to the next."""
+    return math.ceil(size_px * LINE_HEIGHT)
+
+
+@lru_cache(maxsize=32768)
+def wrapped(text: str, room_px: int, size_px: int, *, bold: bool = False) -> tuple[str, ...]:
+    """The text's lines within a width: broken at spaces, and between kana and kanji.
+
+    A word that is wider than the room stays whole: the layout's check names it.
+    """
+    if "\n" not in text and width_px(text, size_px, bold=bold) <= room_px:
+        return (text,)
+    room = room_px * _UNITS / size_px
+    lines: list[str] = []
+    for paragraph in text.split("\n"):
+        lines.extend(_broken(paragraph, room, bold))
+    return tuple(lines)
+
+
+@lru_cache(maxsize=32768)
+def widest_word_px(text: str, size_px: int, *, bold: bool = False) -> int:
+    """Pixels of the widest piece of the text that cannot be broken."""
+    return max((width_px(piece.strip(), size_px, bold=bold) for piece in _pieces(text)), default=0)
+
+
+@lru_cache(maxsize=32768)
+def _units(text: str, bold: bool) -> float:  # noqa: FBT001 - a cached part of `width_px`
+    script = script_of(text)
+    return sum(_advance(character, script, bold) for character in text)
+
+
+@lru_cache(maxsize=8192)
+def _advance(character: str, script: str, bold: bool) -> float:  # noqa: FBT001 - as above
+    font = font_for("cjk" if script == "cjk" else "western", _UNITS, bold=bold)
+    return float(font.getlength(character))
+
+
+def _broken(paragraph: str, room: float, bold: bool) -> list[str]:  # noqa: FBT001 - as above
+    lines: list[str] = []
+    line = ""
+    for piece in _pieces(paragraph):
+        longer = line + piece
+        if line and _units(longer.rstrip(), bold) > room:
+            lines.append(line.rstrip())
+            line = piece
+        else:
+            line = longer
+    lines.append(line.rstrip())
+    return lines
+
+
+def _pieces(text: str) -> list[str]:
+    """What may not be broken further: words with the space behind them, single kana and kanji."""
+    pieces: list[str] = []
+    start = 0
+    for place, character in enumerate(text):
+        after = text[place + 1 : place + 2]
+        if character == " " or (after and _may_break(character, after)):
+            pieces.append(text[start : place + 1])
+            start = place + 1
+    pieces.append(text[start:])
+    return pieces
+
+
+_NO_LINE_START: Final = frozenset(
+    "、。，．・：；？！）」』】ーぁぃぅぇぉっゃゅょァィゥェォッャュョ％"
+)
+_NO_LINE_END: Final = frozenset("（「『【")
+
+
+def _may_break(before: str, after: str) -> bool:
+    if after in _NO_LINE_START or before in _NO_LINE_END:
+        return False
+    return "\u2e80" <= before < "\ufb50" or "\u2e80" <= after < "\ufb50"
