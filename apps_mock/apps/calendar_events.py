@@ -99,6 +99,16 @@ def shifted_month(month: str, count: int) -> str:
     return f"{year + years:04}-{number + 1:02}"
 
 
+def grid_of(month: str) -> tuple[str, ...]:
+    """The Mondays of the weeks that a month's grid shows; its first and last week may be shared."""
+    first = f"{month}-01"
+    weeks = [shifted(first, -date.fromisoformat(first).weekday())]
+    after = f"{shifted_month(month, 1)}-01"
+    while shifted(weeks[-1], 7) < after:
+        weeks.append(shifted(weeks[-1], 7))
+    return tuple(weeks)
+
+
 def end_of(event: CalendarEvent) -> str:
     """When it is over, as `15:30`."""
     minute = int(event.start[:2]) * 60 + int(event.start[3:]) + event.minutes

@@ -18,6 +18,7 @@ from apps_mock.apps.calendar_events import (
     CalendarEvent,
     Occurrence,
     end_of,
+    grid_of,
     occurrences,
     shifted,
     shifted_month,
@@ -103,13 +104,8 @@ def _home(state: AppState[CalendarData], page: Page, look: Look) -> Screen:
 def _month(state: AppState[CalendarData], page: Page, look: Look) -> Screen:
     """A grid of weeks; days with events are marked."""
     month = page.argument or state.provided.today[:7]
-    first = f"{month}-01"
-    start = shifted(first, -date.fromisoformat(first).weekday())
-    after = f"{shifted_month(month, 1)}-01"
-    weeks = [start]
-    while shifted(weeks[-1], 7) < after:
-        weeks.append(shifted(weeks[-1], 7))
-    last = shifted(weeks[-1], 6)
+    weeks = grid_of(month)
+    start, last = weeks[0], shifted(weeks[-1], 6)
     busy = {each.day for each in occurrences(state.data.events, start, last)}
     turn = Chips(
         (
