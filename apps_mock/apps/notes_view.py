@@ -171,6 +171,7 @@ def _folder(state: AppState[NotesData], look: Look) -> Screen:
     body: list[Widget] = [
         _choice("kind", kind, kinds),
         Text(look.say("Notes: {count}").format(count=len(notes))),
+        Text(look.say("Checklists: {count}").format(count=sum(note.checklist for note in notes))),
     ]
     body.extend(_note_rows(state, look, notes, folder.id))
     if not notes:
