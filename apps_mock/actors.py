@@ -15,6 +15,7 @@ from typing import Any
 
 from apps_mock.adb_clone import AdbClone
 from apps_mock.baselines import LexicalPolicy, NoopPolicy, RandomPolicy
+from apps_mock.faults import FaultyPhone
 from apps_mock.oracle import OraclePolicy
 from apps_mock.phone import MockPhone
 from device_runtime.errors import UnknownTaskError
@@ -111,8 +112,8 @@ class Actors:
 
 
 def _clone_of(phone: Phone) -> MockPhone | None:
-    """The clone that is played, in process or over ADB; None on any other phone."""
-    if isinstance(phone, AdbClone):
+    """The clone that is played, in process, over ADB or with faults; None on any other phone."""
+    if isinstance(phone, AdbClone | FaultyPhone):
         return phone.phone
     return phone if isinstance(phone, MockPhone) else None
 

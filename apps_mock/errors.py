@@ -6,6 +6,7 @@ ProjectError
 └── MockAppError                            base of the errors that only this package raises
     ├── TaskDrawError                       the entities of a split cannot fill a template
     ├── AppCrashError                       a clone's app broke: the episode becomes an env_error
+    ├── FaultInjectedError                  a phone was broken by plan: as above
     ├── AdbProtocolError                    an adb server broke the protocol: its link ends
     ├── DaemonError                         the mock adb daemon cannot listen
     ├── MockFileError                       a path on the mock phone cannot be used that way
@@ -46,6 +47,18 @@ class AppCrashError(MockAppError, PhoneFaultError):
             f"the app {app} broke in {where}: {type(cause).__name__}: {cause} ({path}); repair it"
         )
         self.app = app
+
+
+class FaultInjectedError(MockAppError, PhoneFaultError):
+    """Faults were put into an episode on purpose: it must not count.
+
+    Attributes:
+        faults: their names, in order.
+    """
+
+    def __init__(self, faults: tuple[str, ...]) -> None:
+        super().__init__(f"fault {', '.join(dict.fromkeys(faults))}: injected by plan")
+        self.faults = faults
 
 
 class AdbProtocolError(MockAppError):
