@@ -9,6 +9,7 @@ ProjectError
     ├── FaultInjectedError                  a phone was broken by plan: as above
     ├── AdbProtocolError                    an adb server broke the protocol: its link ends
     ├── DaemonError                         the mock adb daemon cannot listen
+    ├── FontMissingError                    a font's package is not installed
     ├── MockFileError                       a path on the mock phone cannot be used that way
     └── ShellSyntaxError                    a command line that the mock's shell does not have
 """
@@ -67,6 +68,10 @@ class AdbProtocolError(MockAppError):
 
 class DaemonError(MockAppError):
     """The mock adb daemon cannot listen where it was told to."""
+
+
+class FontMissingError(MockAppError):
+    """The package of one of the clones' fonts is not installed."""
 
 
 class MockFileError(MockAppError):

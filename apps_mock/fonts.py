@@ -12,6 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from apps_mock.errors import FontMissingError
+
 if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
 
@@ -34,11 +36,19 @@ def script_of(text: str) -> Script:
 
 @lru_cache(maxsize=4)
 def font_bytes(script: Script, *, bold: bool = False) -> bytes:
-    """The font file; the CJK font has no bold one."""
+    """The font file; the CJK font has no bold one.
+
+    Raises: FontMissingError: its package is not installed.
+    """
+    name = "cvttf_NotoSansCJK_Regular" if script == "cjk" else "pymupdf_fonts"
+    try:
+        package = importlib.import_module(name)
+    except ImportError as error:
+        raise FontMissingError(
+            f"the clones' font package {name} is missing; install outrider[clones]"
+        ) from error
     if script == "cjk":
-        package = importlib.import_module("cvttf_NotoSansCJK_Regular")
         return Path(package.get_TTF_path()).read_bytes()
-    package = importlib.import_module("pymupdf_fonts")
     font: bytes = package.myfont("figbo" if bold else "figo")
     return font
 
