@@ -11,6 +11,7 @@ from apps_mock.look import Look
 from apps_mock.records import changed, find, fresh_id, without
 from apps_mock.widgets import Button, Event, Field, Row, Screen, Text, Widget
 
+_PARTS = ("hours", "minutes", "seconds")
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 
 
@@ -26,11 +27,17 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """A timer or stopwatch; `minutes` is what a timer counts down from, as it was typed."""
+    """A timer or stopwatch; `minutes` is what a timer counts down from, as it was typed.
+
+    Attributes:
+        hours, seconds: what a timer of hours, minutes and seconds has beside its minutes.
+    """
 
     id: str
     minutes: str = ""
     running: bool = False
+    hours: str = ""
+    seconds: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +95,15 @@ def _saved(state: AppState[ClockData], page: Page) -> AppState[ClockData]:
 
 
 def _switched(state: AppState[ClockData], event: Event) -> AppState[ClockData]:
-    """A watch that starts or stops; a timer only starts with a number of minutes."""
-    running = event.name == "start"
-    minutes = state.page.draft("minutes").strip() if event.value == "timer" and running else ""
-    if event.value == "timer" and running and not minutes.isdecimal():
-        return state
-    watches = changed(state.data.watches, event.value, minutes=minutes, running=running)
+    """A watch that starts or stops; a timer only starts with some time on it."""
+    watch, running = event.value, event.name == "start"
+    parts = dict.fromkeys(_PARTS, "")
+    if watch == "timer" and running:
+        parts = {part: state.page.draft(part).strip() for part in _PARTS}
+        typed = [text for text in parts.values() if text]
+        if not typed or not all(text.isdecimal() for text in typed):
+            return state
+    watches = changed(state.data.watches, watch, running=running, **parts)
     return state.with_data(replace(state.data, watches=watches))
 
 
@@ -103,7 +113,7 @@ def view(state: AppState[ClockData], look: Look) -> Screen:
     match page.name:
         case "home":
             return _alarms_view(state.data, look)
-        case "timer":
+        case "timer" | "long_timer":
             return _timer_view(state, look)
         case "stopwatch":
             return _stopwatch_view(state.data, look)
@@ -150,28 +160,41 @@ def _alarm_view(page: Page, look: Look) -> Screen:
 
 
 def _timer_view(state: AppState[ClockData], look: Look) -> Screen:
+    """The timer: minutes alone, or on its second page hours and seconds as well."""
+    title, page = look.word("timer"), state.page
     timer = find(state.data.watches, "timer")
     if timer is not None and timer.running:
         return Screen(
-            look.word("timer"),
-            (Text(f"{timer.minutes} minutes left"),),
+            title,
+            (Text(_time_left(timer, look)),),
             (Button(look.word("stop"), Event("stop", "timer"), primary=True),),
         )
-    return Screen(
-        look.word("timer"),
-        (Field("minutes", look.word("minutes"), state.page.draft("minutes")),),
-        (Button(look.word("start"), Event("start", "timer"), primary=True),),
+    start = Button(look.word("start"), Event("start", "timer"), primary=True)
+    if page.name == "timer":
+        minutes = Field("minutes", look.word("minutes"), page.draft("minutes"))
+        further = Row(look.say("Hours and seconds"), on_tap=Event("go", "long_timer"))
+        return Screen(title, (minutes, further), (start,))
+    labels = {"hours": "Hours", "minutes": "Minutes", "seconds": "Seconds"}
+    fields = (Field(part, look.say(labels[part]), page.draft(part)) for part in _PARTS)
+    return Screen(title, tuple(fields), (start,))
+
+
+def _time_left(timer: Watch, look: Look) -> str:
+    if not timer.hours and not timer.seconds:
+        return look.say("{minutes} minutes left").format(minutes=timer.minutes)
+    return look.say("{hours} h {minutes} min {seconds} s left").format(
+        hours=timer.hours or "0", minutes=timer.minutes or "0", seconds=timer.seconds or "0"
     )
 
 
 def _stopwatch_view(data: ClockData, look: Look) -> Screen:
     watch = find(data.watches, "stopwatch")
     running = watch is not None and watch.running
-    key = "stop" if running else "start"
+    key, label = ("stop", "Stop") if running else ("start", "Start")
     return Screen(
         look.word("stopwatch"),
-        (Text("Running" if running else "00:00"),),
-        (Button(look.word(key).split(maxsplit=1)[0], Event(key, "stopwatch"), primary=True),),
+        (Text(look.say("Running") if running else "00:00"),),
+        (Button(look.say(label), Event(key, "stopwatch"), primary=True),),
     )
 
 

@@ -8,7 +8,11 @@ from apps_mock.app import App, AppState, Page
 from apps_mock.entities import Draw
 from apps_mock.look import Look
 from apps_mock.records import changed, find, fresh_id, without
-from apps_mock.widgets import Button, Event, Field, Row, Screen, Text, Widget
+from apps_mock.widgets import Button, Chip, Chips, Event, Field, Row, Screen, Text, Widget
+
+LABELS = ("Mobile", "Home", "Work")
+"""Whose phone a number is; what is written here stands on the screen in every look."""
+DEFAULT_LABEL = "Mobile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,7 @@ class Contact:
     name: str
     phone: str
     favourite: bool = False
+    label: str = DEFAULT_LABEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,13 @@ def fixture_of(draw: Draw, count: int) -> ContactsData:
     """As many people as that."""
     return ContactsData(
         tuple(
-            Contact(f"c{index}", draw.name(), draw.phone(), draw.random.random() < 0.2)
+            Contact(
+                f"c{index}",
+                draw.name(),
+                draw.phone(),
+                draw.random.random() < 0.2,
+                draw.random.choice(LABELS),
+            )
             for index in range(count)
         )
     )
@@ -54,6 +65,8 @@ def update(state: AppState[ContactsData], event: Event) -> AppState[ContactsData
             return state.pushed(Page("edit", event.value, drafts))
         case "save":
             return _saved(state, page)
+        case "draft_contact":
+            return state.pushed(Page("add", "", (("phone", event.value),)))
         case "delete":
             return state.with_data(ContactsData(without(contacts, event.value))).popped(2)
         case _:
@@ -66,9 +79,12 @@ def _saved(state: AppState[ContactsData], page: Page) -> AppState[ContactsData]:
         return state
     contacts = state.data.contacts
     if page.name == "edit":
-        known = changed(contacts, page.argument, name=name, phone=phone)
+        old = find(contacts, page.argument)
+        label = page.draft("label", old.label if old else DEFAULT_LABEL)
+        known = changed(contacts, page.argument, name=name, phone=phone, label=label)
         return state.with_data(replace(state.data, contacts=known)).popped()
-    contact = Contact(fresh_id(contacts, "c"), name, phone)
+    label = page.draft("label", DEFAULT_LABEL)
+    contact = Contact(fresh_id(contacts, "c"), name, phone, label=label)
     added = state.with_data(replace(state.data, contacts=(*contacts, contact))).popped()
     return added.pushed(Page("contact", contact.id))
 
@@ -86,7 +102,7 @@ def view(state: AppState[ContactsData], look: Look) -> Screen:
             name = contact.name if contact else ""
             return Screen(
                 f"{look.word('delete')} {name}",
-                (Text("This cannot be undone"),),
+                (Text(look.say("This cannot be undone")),),
                 (
                     Button(look.word("keep"), Event("back")),
                     Button(look.word("yes"), Event("delete", page.argument), primary=True),
@@ -94,14 +110,26 @@ def view(state: AppState[ContactsData], look: Look) -> Screen:
                 dialog=True,
             )
         case _:
-            return Screen(
-                look.word("edit" if page.name == "edit" else "add"),
-                (
-                    Field("name", look.word("name"), page.draft("name")),
-                    Field("phone", look.word("phone"), page.draft("phone")),
-                ),
-                (Button(look.word("save"), Event("save"), primary=True),),
-            )
+            return _form_view(state.data, page, look)
+
+
+def _form_view(data: ContactsData, page: Page, look: Look) -> Screen:
+    known = find(data.contacts, page.argument)
+    label = page.draft("label", known.label if known else DEFAULT_LABEL)
+    return Screen(
+        look.word("edit" if page.name == "edit" else "add"),
+        (
+            Field("name", look.word("name"), page.draft("name")),
+            Field("phone", look.word("phone"), page.draft("phone")),
+            Chips(
+                tuple(
+                    Chip(look.say(name), name == label, Event("set", "label", name))
+                    for name in LABELS
+                )
+            ),
+        ),
+        (Button(look.word("save"), Event("save"), primary=True),),
+    )
 
 
 def _list_view(state: AppState[ContactsData], look: Look) -> Screen:
@@ -117,10 +145,10 @@ def _list_view(state: AppState[ContactsData], look: Look) -> Screen:
         for contact in look.ordered(found, lambda contact: contact.name)
     )
     if not found:
-        rows.append(Text("No contacts found"))
+        rows.append(Text(look.say("No contacts found")))
     rows.extend(Text(line) for line in look.noise("contacts"))
     return Screen(
-        "Contacts",
+        look.say("Contacts"),
         tuple(rows),
         (Button(look.word("add"), Event("go", "add"), primary=True),),
         back=False,
@@ -130,11 +158,12 @@ def _list_view(state: AppState[ContactsData], look: Look) -> Screen:
 def _contact_view(data: ContactsData, page: Page, look: Look) -> Screen:
     contact = find(data.contacts, page.argument)
     if contact is None:
-        return Screen("Contacts", (Text("This contact is gone"),))
+        return Screen(look.say("Contacts"), (Text(look.say("This contact is gone")),))
     return Screen(
         contact.name,
         (
-            Text(contact.phone or "No phone number"),
+            Text(contact.phone or look.say("No phone number"), copyable=bool(contact.phone)),
+            Text(look.say(contact.label)),
             Row(
                 look.word("favourite"),
                 checked=contact.favourite,

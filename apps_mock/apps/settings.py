@@ -1,14 +1,16 @@
-"""The settings app: pages of switches and choices, permissions per app, the phone's name."""
+"""The settings app: switches, choices, brightness, networks, installed apps, the phone's name.
+
+This module holds its data and what happens; `settings_view` shows it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from apps_mock.app import App, AppState, Page
+from apps_mock.app import AppState, Copy
 from apps_mock.entities import APP_NAMES, DEVICE_NAMES, Draw
-from apps_mock.look import Look
-from apps_mock.records import changed, find
-from apps_mock.widgets import Button, Event, Field, Row, Screen, Text
+from apps_mock.records import changed, find, without
+from apps_mock.widgets import Event
 
 SWITCHES: dict[str, tuple[str, ...]] = {
     "Network": ("Wi-Fi", "Mobile data", "Airplane mode", "Data roaming", "Hotspot"),
@@ -57,6 +59,11 @@ CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
 PERMISSIONS = ("Notifications", "Camera", "Location", "Microphone")
 APPS_PAGE = "Apps"
 PAGES = (*SWITCHES, APPS_PAGE)
+WIFI, BLUETOOTH = "Wi-Fi", "Bluetooth"
+BRIGHTNESS = "Brightness"
+DEVICE_NAME = "Device name"
+"""The one choice that is typed."""
+PASSWORD_LENGTH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +83,33 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Level:
+    """Something between 0 and 100."""
+
+    id: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A wireless network in reach; `id` is its name, `saved` whether its password is known."""
+
+    id: str
+    saved: bool = False
+    connected: bool = False
+    password: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Permissions:
-    """What an installed app may do; `id` is the app's name."""
+    """An installed app and what it may do; `id` is the app's name."""
 
     id: str
     notifications: bool
     camera: bool
     location: bool
     microphone: bool
+    size_mb: int = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +119,8 @@ class SettingsData:
     switches: tuple[Switch, ...]
     choices: tuple[Choice, ...]
     permissions: tuple[Permissions, ...]
-
-
-DEVICE_NAME = "Device name"
-"""The one choice that is typed."""
+    levels: tuple[Level, ...] = (Level(BRIGHTNESS, 50),)
+    networks: tuple[Network, ...] = ()
 
 
 def fixture(draw: Draw) -> SettingsData:
@@ -111,11 +135,26 @@ def fixture(draw: Draw) -> SettingsData:
         for name, options in page.items()
     ]
     choices.append(Choice(DEVICE_NAME, draw.of(DEVICE_NAMES, pseudo=True)))
+    sizes = random.sample(range(12, 400), 4)
     permissions = tuple(
-        Permissions(draw.of(APP_NAMES, pseudo=True), *(random.random() < 0.5 for _ in PERMISSIONS))
-        for _ in range(4)
+        Permissions(
+            draw.of(APP_NAMES, pseudo=True), *(random.random() < 0.5 for _ in PERMISSIONS), size
+        )
+        for size in sizes
     )
-    return SettingsData(switches, tuple(choices), permissions)
+    levels = (Level(BRIGHTNESS, random.choice((25, 50, 75))),)
+    return SettingsData(switches, tuple(choices), permissions, levels, _networks(draw))
+
+
+def _networks(draw: Draw) -> tuple[Network, ...]:
+    """A network that the phone is in, one that it knows, and some of other people."""
+    names = [draw.city() for _ in range(5)]
+    home, known, *strange = (name.upper() for name in names)
+    return (
+        Network(home, saved=True, connected=True, password=home.lower()),
+        Network(known, saved=True, password=known.lower()),
+        *(Network(name) for name in strange),
+    )
 
 
 def page_of(name: str) -> str:
@@ -133,14 +172,24 @@ def options_of(name: str) -> tuple[str, ...]:
 
 def update(state: AppState[SettingsData], event: Event) -> AppState[SettingsData]:
     """The state after an event."""
+    data = state.data
     match event.name:
         case "choose":
             return _chosen(state, event.value, event.extra)
         case "save_name":
             name = state.page.draft("name").strip()
             return _chosen(state, DEVICE_NAME, name) if name else state
+        case "slide":
+            levels = changed(data.levels, event.value, value=int(event.extra))
+            return state.with_data(replace(data, levels=levels))
+        case "copy_text":
+            text = state.page.draft("text").strip()
+            return state.emitting(Copy(text)) if text else state
+        case "uninstall":
+            left = without(data.permissions, event.value)
+            return state.with_data(replace(data, permissions=left)).popped(2)
         case _:
-            return state
+            return _network_updated(state, event)
 
 
 def _chosen(state: AppState[SettingsData], name: str, value: str) -> AppState[SettingsData]:
@@ -148,86 +197,33 @@ def _chosen(state: AppState[SettingsData], name: str, value: str) -> AppState[Se
     return state.with_data(data).popped()
 
 
-def view(state: AppState[SettingsData], look: Look) -> Screen:
-    """What the page on top shows."""
-    page = state.page
-    match page.name:
-        case "home":
-            rows = [Row(name, on_tap=Event("go", name)) for name in look.ordered(PAGES, str)]
-            noise = tuple(Text(line) for line in look.noise("settings"))
-            return Screen("Settings", (*rows, *noise), back=False)
-        case "choice":
-            return _choice_view(state, page, look)
-        case "rename":
-            return Screen(
-                DEVICE_NAME,
-                (Field("name", look.word("name"), page.draft("name")),),
-                (Button(look.word("save"), Event("save_name"), primary=True),),
-            )
-        case "Apps":
-            apps = look.ordered(state.data.permissions, lambda entry: entry.id)
-            return Screen(
-                APPS_PAGE, tuple(Row(app.id, on_tap=Event("go", "app", app.id)) for app in apps)
-            )
-        case "app":
-            return _app_view(state.data, page)
+def _network_updated(state: AppState[SettingsData], event: Event) -> AppState[SettingsData]:
+    """Connecting, joining with a password that was typed, forgetting."""
+    known = find(state.data.networks, event.value)
+    if known is None:
+        return state
+    match event.name:
+        case "connect":
+            return _connected(state, known)
+        case "join":
+            password = state.page.draft("password").strip()
+            if len(password) < PASSWORD_LENGTH:
+                return state
+            return _connected(state, replace(known, saved=True, password=password)).popped()
+        case "forget":
+            fresh = Network(known.id)
+            networks = tuple(fresh if each.id == known.id else each for each in state.data.networks)
+            return state.with_data(replace(state.data, networks=networks)).popped()
         case _:
-            return _page_view(state.data, page.name, look)
+            return state
 
 
-def _title(row: Row) -> str:
-    return row.title
-
-
-def _page_view(data: SettingsData, page: str, look: Look) -> Screen:
-    rows: list[Row] = []
-    for name in SWITCHES[page]:
-        switch = find(data.switches, name)
-        if switch is not None:
-            rows.append(Row(name, checked=switch.on, on_toggle=Event("toggle", name, "on")))
-    names = [*CHOICES.get(page, ()), *((DEVICE_NAME,) if page == "System" else ())]
-    for name in names:
-        choice = find(data.choices, name)
-        if choice is not None:
-            leads_to = "rename" if name == DEVICE_NAME else "choice"
-            rows.append(Row(name, choice.value, on_tap=Event("go", leads_to, name)))
-    ordered = look.ordered(rows, _title)
-    return Screen(page, (*ordered, *(Text(line) for line in look.noise(page))))
-
-
-def _choice_view(state: AppState[SettingsData], page: Page, look: Look) -> Screen:
-    name = page.argument
-    choice = find(state.data.choices, name)
-    value = choice.value if choice else ""
-    rows = [
-        Row(
-            option,
-            checked=option == value,
-            on_toggle=Event("choose", name, option),
-            radio=True,
-        )
-        for option in look.ordered(options_of(name), str)
-    ]
-    return Screen(name, tuple(rows))
-
-
-def _app_view(data: SettingsData, page: Page) -> Screen:
-    app = find(data.permissions, page.argument)
-    rows = tuple(
-        Row(
-            name,
-            checked=bool(getattr(app, name.lower(), False)),
-            on_toggle=Event("toggle", page.argument, name.lower()),
-        )
-        for name in PERMISSIONS
+def _connected(state: AppState[SettingsData], network: Network) -> AppState[SettingsData]:
+    """The phone in one network, and in no other."""
+    networks = tuple(
+        replace(network, connected=True)
+        if each.id == network.id
+        else replace(each, connected=False)
+        for each in state.data.networks
     )
-    return Screen(page.argument, rows)
-
-
-APP: App[SettingsData] = App(
-    name="settings",
-    label="Settings",
-    package="org.outrider.clones.settings",
-    update=update,
-    view=view,
-)
+    return state.with_data(replace(state.data, networks=networks))

@@ -7,9 +7,10 @@ timetable is a pure function of route and day over the fixture's departure times
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 
 from apps_mock.app import AppState, Page
-from apps_mock.entities import Draw
+from apps_mock.entities import MONTHS, Draw
 from apps_mock.mixing import mixed
 from apps_mock.records import changed, find, fresh_id
 from apps_mock.widgets import Event
@@ -72,7 +73,7 @@ class TicketsData:
 
     Attributes:
         stations: cities that trains serve.
-        days: days that can be booked; the first is today.
+        days: days that can be booked, as `2025-03-14`; the first is today.
         departures: departure times on every route.
     """
 
@@ -86,8 +87,17 @@ class TicketsData:
 
 def fixture(draw: Draw) -> TicketsData:
     """An account with a few orders, alerts and passengers."""
-    days, _ = draw.days(DAY_COUNT)
+    days, _ = booking_days(draw)
     return fixture_on(draw, days)
+
+
+def booking_days(draw: Draw) -> tuple[tuple[str, ...], int]:
+    """The days of a railway, as `2025-03-14`, and the index (not 0) of one of the split."""
+    names, index = draw.days(DAY_COUNT)
+    day, month = names[0].split()
+    start = date(2025, MONTHS.index(month) + 1, int(day))
+    days = (start + timedelta(days=offset) for offset in range(DAY_COUNT))
+    return tuple(day.isoformat() for day in days), index
 
 
 def fixture_on(draw: Draw, days: tuple[str, ...]) -> TicketsData:

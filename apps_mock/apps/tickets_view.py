@@ -31,10 +31,14 @@ def _home(data: TicketsData, page: Page, look: Look) -> Screen:
     body: tuple[Widget, ...] = (
         Field("from", look.word("from"), page.draft("from")),
         Field("to", look.word("to"), page.draft("to")),
-        Row(look.word("date"), page.draft("date", data.days[0]), on_tap=Event("go", "dates")),
+        Row(
+            look.word("date"),
+            look.day(page.draft("date", data.days[0])),
+            on_tap=Event("go", "dates"),
+        ),
     )
     return Screen(
-        "Train Tickets",
+        look.say("Train Tickets"),
         body,
         (Button(look.word("search"), Event("search"), primary=True),),
         (
@@ -47,7 +51,7 @@ def _home(data: TicketsData, page: Page, look: Look) -> Screen:
 
 
 def _dates(data: TicketsData, _page: Page, look: Look) -> Screen:
-    rows = tuple(Row(day, on_tap=Event("pick", "date", day)) for day in data.days)
+    rows = tuple(Row(look.day(day), on_tap=Event("pick", "date", day)) for day in data.days)
     return Screen(look.word("date"), rows)
 
 
@@ -58,29 +62,31 @@ def _results(data: TicketsData, page: Page, look: Look) -> Screen:
     cheapest = min((trip.price for trip in trips), default=0)
     chips = Chips(
         tuple(
-            Chip(name, name == wanted, Event("set", "class", name))
+            Chip(look.say(name), name == wanted, Event("set", "class", name))
             for name in (ALL_CLASSES, *CLASSES)
         )
     )
-    rows: list[Widget] = [Text(day), chips]
+    rows: list[Widget] = [Text(look.day(day)), chips]
     rows.extend(
         Row(
             trip.departure,
-            f"{_duration(trip)}, {trip.price} EUR",
+            f"{_duration(trip, look)}, {trip.price} EUR",
             on_tap=Event("go", "trip", f"{page.argument}|{trip.departure}"),
-            badge="Cheapest" if trip.price == cheapest else "",
+            badge=look.say("Cheapest") if trip.price == cheapest else "",
         )
         for trip in trips
         if wanted == ALL_CLASSES or wanted in trip.classes
     )
     if not trips:
-        rows.append(Text("No trains found"))
+        rows.append(Text(look.say("No trains found")))
     rows.extend(Text(line) for line in look.noise("results"))
     return Screen(look.word("route").format(origin, destination), tuple(rows))
 
 
-def _duration(trip: Trip) -> str:
-    return f"{trip.minutes // 60} h {trip.minutes % 60} min"
+def _duration(trip: Trip, look: Look) -> str:
+    return look.say("{hours} h {minutes} min").format(
+        hours=trip.minutes // 60, minutes=trip.minutes % 60
+    )
 
 
 def _trip(data: TicketsData, page: Page, look: Look) -> Screen:
@@ -92,9 +98,12 @@ def _trip(data: TicketsData, page: Page, look: Look) -> Screen:
     return Screen(
         look.word("route").format(origin, destination),
         (
-            Text(f"{day}, {departure}, {price} EUR"),
+            Text(f"{look.day(day)}, {departure}, {price} EUR"),
             Chips(
-                tuple(Chip(name, name == wanted, Event("set", "class", name)) for name in CLASSES)
+                tuple(
+                    Chip(look.say(name), name == wanted, Event("set", "class", name))
+                    for name in CLASSES
+                )
             ),
             Row(look.word("passenger"), person, on_tap=Event("go", "pick_passenger")),
             Field("voucher", look.word("voucher"), page.draft("voucher")),
@@ -115,7 +124,7 @@ def _orders(data: TicketsData, _page: Page, look: Look) -> Screen:
     rows: list[Widget] = [
         Row(
             look.word("route").format(order.origin, order.destination),
-            f"{order.day}, {order.departure}, {order.status}",
+            f"{look.day(order.day)}, {order.departure}, {look.say(order.status)}",
             on_tap=Event("go", "order", order.id),
         )
         for order in look.ordered(data.orders, lambda order: order.id)
@@ -127,12 +136,12 @@ def _orders(data: TicketsData, _page: Page, look: Look) -> Screen:
 def _order(data: TicketsData, page: Page, look: Look) -> Screen:
     order = order_of(data, page.argument)
     if order is None:
-        return Screen(look.word("orders"), (Text("This order is gone"),))
+        return Screen(look.word("orders"), (Text(look.say("This order is gone")),))
     body = (
         Text(look.word("route").format(order.origin, order.destination)),
-        Text(f"{order.day}, {order.departure}"),
-        Text(f"{order.travel_class}, {order.passenger}"),
-        Text(order.status),
+        Text(f"{look.day(order.day)}, {order.departure}"),
+        Text(f"{look.say(order.travel_class)}, {order.passenger}"),
+        Text(look.say(order.status)),
     )
     actions = [Button(look.word("receipt"), Event("go", "receipt", order.id))]
     if order.status == BOOKED:
@@ -146,7 +155,7 @@ def _order(data: TicketsData, page: Page, look: Look) -> Screen:
 def _cancel(_data: TicketsData, page: Page, look: Look) -> Screen:
     return Screen(
         look.word("cancel_order"),
-        (Text("Do you want to cancel this order"),),
+        (Text(look.say("Do you want to cancel this order")),),
         (
             Button(look.word("keep"), Event("back")),
             Button(look.word("yes"), Event("cancel", page.argument), primary=True),
@@ -156,19 +165,19 @@ def _cancel(_data: TicketsData, page: Page, look: Look) -> Screen:
 
 
 def _move(data: TicketsData, page: Page, look: Look) -> Screen:
-    rows = tuple(Row(day, on_tap=Event("move", page.argument, day)) for day in data.days)
+    rows = tuple(Row(look.day(day), on_tap=Event("move", page.argument, day)) for day in data.days)
     return Screen(look.word("change_date"), rows)
 
 
 def _receipt(data: TicketsData, page: Page, look: Look) -> Screen:
     order = order_of(data, page.argument)
     if order is None:
-        return Screen(look.word("receipt"), (Text("This order is gone"),))
+        return Screen(look.word("receipt"), (Text(look.say("This order is gone")),))
     lines = (
         look.word("route").format(order.origin, order.destination),
-        f"{order.day}, {order.departure}",
-        f"Paid {order.price} EUR",
-        "Thank you for travelling with us",
+        f"{look.day(order.day)}, {order.departure}",
+        look.say("Paid {price} EUR").format(price=order.price),
+        look.say("Thank you for travelling with us"),
     )
     return Screen(look.word("receipt"), tuple(Text(line) for line in lines))
 
@@ -198,7 +207,8 @@ def _passengers(data: TicketsData, _page: Page, look: Look) -> Screen:
 
 def _passenger(data: TicketsData, page: Page, look: Look) -> Screen:
     person = find(data.passengers, page.argument)
-    lines = (person.name, person.card) if person else ("This passenger is gone",)
+    gone = look.say("This passenger is gone")
+    lines = (person.name, look.say(person.card)) if person else (gone,)
     return Screen(look.word("passenger"), tuple(Text(line) for line in lines))
 
 

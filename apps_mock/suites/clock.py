@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from apps_mock.apps.clock import Alarm, ClockData, fixture
+from apps_mock.catalogue import Term
 from apps_mock.entities import ALARM_LABELS, MINUTES, Draw
 from apps_mock.plans import Entry, Fill, Press
 from apps_mock.records import changed
 from apps_mock.templates import Instance, Template
-from apps_mock.wanted import Change
+from apps_mock.wanted import Change, PageGoal
 from apps_mock.widgets import Event
 
 
@@ -23,7 +24,7 @@ def _toggle(draw: Draw) -> Instance:
     way = draw.random.choice(("on", "off"))
     turn_on = way == "on"
     return Instance(
-        words={"time": alarm.time, "way": way},
+        words={"time": alarm.time, "way": Term(way)},
         data=replace(data, alarms=changed(data.alarms, alarm.id, on=not turn_on)),
         plan={("home", ""): Press(Event("toggle", alarm.id, "on"))},
         changes=(Change("alarms", alarm.id, (("on", turn_on),)),),
@@ -98,7 +99,45 @@ def _timer(draw: Draw) -> Instance:
     )
 
 
-TEMPLATES = (
+def _timer_entry(draw: Draw) -> Instance:
+    """A timer that is set and not started."""
+    parts = {part: draw.of(MINUTES) for part in ("hours", "minutes", "seconds")}
+    entries = tuple(Entry(part, text) for part, text in parts.items())
+    return Instance(
+        words=dict(parts),
+        data=fixture(draw),
+        plan={
+            ("home", ""): Press(Event("go", "timer")),
+            ("timer", ""): Press(Event("go", "long_timer")),
+            ("long_timer", ""): Fill(entries),
+        },
+        page=PageGoal("long_timer", "", tuple(parts.items())),
+    )
+
+
+def _stopwatch(draw: Draw, *, starts: bool, runs: bool) -> Instance:
+    data = fixture(draw)
+    data = replace(data, watches=changed(data.watches, "stopwatch", running=starts))
+    return Instance(
+        words={},
+        data=data,
+        plan={
+            ("home", ""): Press(Event("go", "stopwatch")),
+            ("stopwatch", ""): Press(Event("start" if runs else "stop", "stopwatch")),
+        },
+        changes=(Change("watches", "stopwatch", (("running", runs),)),),
+    )
+
+
+def _run_stopwatch(draw: Draw) -> Instance:
+    return _stopwatch(draw, starts=False, runs=True)
+
+
+def _paused_stopwatch(draw: Draw) -> Instance:
+    return _stopwatch(draw, starts=False, runs=False)
+
+
+TEMPLATES: tuple[Template, ...] = (
     Template(
         name="clock_toggle",
         app="clock",
@@ -108,6 +147,7 @@ TEMPLATES = (
             "Switch the alarm at {time} {way}",
             "In the clock turn {way} the alarm for {time}",
         ),
+        held_out=("The alarm of {time} should be {way}",),
         set_up=_toggle,
     ),
     Template(
@@ -119,6 +159,7 @@ TEMPLATES = (
             "Remove the alarm at {time} from the clock",
             "In the clock delete the alarm for {time}",
         ),
+        held_out=("I can sleep on after {time} so take that alarm away",),
         set_up=_delete,
     ),
     Template(
@@ -130,6 +171,7 @@ TEMPLATES = (
             "Set a new alarm at {time} in the clock",
             "In the clock create an alarm for {time}",
         ),
+        held_out=("Let the phone ring at {time}",),
         set_up=_add,
     ),
     Template(
@@ -141,6 +183,7 @@ TEMPLATES = (
             "Label the alarm at {time} as {label}",
             "In the clock give the alarm for {time} the label {label}",
         ),
+        held_out=("What rings at {time} should be called {label}",),
         set_up=_label,
     ),
     Template(
@@ -152,6 +195,7 @@ TEMPLATES = (
             "Set a new alarm at {time} labelled {label} in the clock",
             "In the clock create an alarm for {time} and label it {label}",
         ),
+        held_out=("Let the phone ring at {time} for {label}",),
         set_up=_add_labelled,
     ),
     Template(
@@ -163,6 +207,39 @@ TEMPLATES = (
             "Set the timer in the clock to {minutes} minutes and start it",
             "In the clock start a timer of {minutes} minutes",
         ),
+        held_out=("Count down {minutes} minutes",),
         set_up=_timer,
+    ),
+    Template(
+        name="ClockTimerEntry",
+        app="clock",
+        oracle_steps=10,
+        phrasings=(
+            "Enter {hours} hours {minutes} minutes {seconds} seconds as a timer but leave it stopped",
+            "Set a timer of {hours} hours {minutes} minutes {seconds} seconds without starting it",
+        ),
+        held_out=("Without starting it type {hours} h {minutes} min {seconds} s into the timer",),
+        set_up=_timer_entry,
+        suite="androidworld",
+    ),
+    Template(
+        name="ClockStopWatchRunning",
+        app="clock",
+        oracle_steps=4,
+        phrasings=("Start the stopwatch", "Let the stopwatch in the clock run"),
+        held_out=("Measure the time from now on with the stopwatch",),
+        set_up=_run_stopwatch,
+        tags=("no_parameters",),
+        suite="androidworld",
+    ),
+    Template(
+        name="ClockStopWatchPausedVerify",
+        app="clock",
+        oracle_steps=1,
+        phrasings=("The stopwatch should stand still", "Stop the stopwatch if it runs"),
+        held_out=("Make sure that the stopwatch is paused",),
+        set_up=_paused_stopwatch,
+        tags=("no_parameters", "starts_satisfied"),
+        suite="androidworld",
     ),
 )

@@ -8,14 +8,15 @@ from apps_mock.apps.tickets import (
     ALL_CLASSES,
     BOOKED,
     CLASSES,
-    DAY_COUNT,
     DEFAULT_CLASS,
     Order,
     TicketsData,
+    booking_days,
     fixture,
     fixture_on,
     timetable,
 )
+from apps_mock.catalogue import Term
 from apps_mock.entities import Draw
 from apps_mock.plans import Entry, Fill, Plan, Press
 from apps_mock.records import changed
@@ -34,7 +35,7 @@ def _to_orders(order: Order | None = None) -> Plan:
     return plan
 
 
-def _some_order(draw: Draw) -> tuple[TicketsData, Order, dict[str, str]]:
+def _some_order(draw: Draw) -> tuple[TicketsData, Order, dict[str, str | Term]]:
     data = fixture(draw)
     order = draw.random.choice(data.orders)
     return data, order, {"origin": order.origin, "destination": order.destination}
@@ -55,7 +56,7 @@ def _alert(draw: Draw) -> Instance:
     way = draw.random.choice(("on", "off"))
     data = replace(data, alerts=changed(data.alerts, alert.id, on=way != "on"))
     return Instance(
-        words={"origin": alert.origin, "destination": alert.destination, "way": way},
+        words={"origin": alert.origin, "destination": alert.destination, "way": Term(way)},
         data=data,
         plan={
             ("home", ""): Press(Event("go", "alerts")),
@@ -100,7 +101,7 @@ def _cancel(draw: Draw) -> Instance:
 
 
 def _change_date(draw: Draw) -> Instance:
-    days, index = draw.days(DAY_COUNT)
+    days, index = booking_days(draw)
     day = days[index]
     data = fixture_on(draw, days)
     order = draw.random.choice(data.orders)
@@ -110,7 +111,7 @@ def _change_date(draw: Draw) -> Instance:
     plan["order", order.id] = Press(Event("go", "move", order.id))
     plan["move", order.id] = Press(Event("move", order.id, day))
     return Instance(
-        {"origin": order.origin, "destination": order.destination, "day": day},
+        {"origin": order.origin, "destination": order.destination, "day": Term(day, "day")},
         data,
         plan,
         (Change("orders", order.id, (("day", day),)),),
@@ -135,12 +136,16 @@ class _Journey:
     """A route and a day that somebody wants to travel, and the way to its trains."""
 
     def __init__(self, draw: Draw, *, dated: bool = False) -> None:
-        days, index = draw.days(DAY_COUNT)
+        days, index = booking_days(draw)
         self.data = fixture_on(draw, days)
         self.origin, self.destination = draw.random.sample(self.data.stations, 2)
         self.day = days[index if dated else 0]
         self.argument = f"{self.origin}|{self.destination}|{self.day}"
-        self.words = {"origin": self.origin, "destination": self.destination, "day": self.day}
+        self.words: dict[str, str | Term] = {
+            "origin": self.origin,
+            "destination": self.destination,
+            "day": Term(self.day, "day"),
+        }
         self.plan: Plan = {
             ("home", ""): Fill(
                 (
@@ -169,7 +174,7 @@ def _find_class(draw: Draw) -> Instance:
     wanted = draw.random.choice(CLASSES)
     journey.plan["results", journey.argument] = Fill((_class_entry(wanted, ALL_CLASSES),))
     return Instance(
-        {**journey.words, "class": wanted},
+        {**journey.words, "class": Term(wanted)},
         journey.data,
         journey.plan,
         page=journey.page(wanted),
@@ -223,7 +228,12 @@ def _booking(draw: Draw, journey: _Journey, travel_class: str, voucher: str) -> 
         "price": trip.price,
         "status": BOOKED,
     }
-    words = {**journey.words, "time": trip.departure, "class": travel_class, "voucher": voucher}
+    words = {
+        **journey.words,
+        "time": trip.departure,
+        "class": Term(travel_class),
+        "voucher": voucher,
+    }
     return Instance(words, data, plan, (Change("orders", None, tuple(values.items())),))
 
 
@@ -246,6 +256,7 @@ TEMPLATES = (
             "Let {name} see my booked trips",
             "Open my train orders so that {name} can see them",
         ),
+        held_out=("Bring up the train trips I booked so that {name} can look",),
         set_up=_orders,
     ),
     Template(
@@ -257,6 +268,7 @@ TEMPLATES = (
             "Switch the train price alert from {origin} to {destination} {way}",
             "In train tickets turn {way} the alert from {origin} to {destination}",
         ),
+        held_out=("The alert about cheap trains from {origin} to {destination} should be {way}",),
         set_up=_alert,
     ),
     Template(
@@ -268,6 +280,7 @@ TEMPLATES = (
             "Look at the trip from {origin} to {destination} that I booked",
             "In train tickets open the order from {origin} to {destination}",
         ),
+        held_out=("Bring up the details of my booked trip from {origin} to {destination}",),
         set_up=_open_order,
     ),
     Template(
@@ -279,6 +292,7 @@ TEMPLATES = (
             "Show me the traveller {name}",
             "In train tickets open the passenger {name}",
         ),
+        held_out=("Bring up what the train app knows of {name}",),
         set_up=_open_passenger,
     ),
     Template(
@@ -289,6 +303,9 @@ TEMPLATES = (
             "Show the receipt of my train trip from {origin} to {destination}",
             "I need the receipt of the trip from {origin} to {destination}",
             "Open the receipt of the train order from {origin} to {destination}",
+        ),
+        held_out=(
+            "What I paid from {origin} to {destination} is for my taxes so show the receipt",
         ),
         set_up=_receipt,
     ),
@@ -301,6 +318,7 @@ TEMPLATES = (
             "I will not travel from {origin} to {destination} so cancel the trip",
             "Cancel the train order from {origin} to {destination}",
         ),
+        held_out=("My journey from {origin} to {destination} falls through so call it off",),
         set_up=_cancel,
     ),
     Template(
@@ -312,6 +330,7 @@ TEMPLATES = (
             "I want to travel from {origin} to {destination} on {day} so change my trip",
             "Change the date of the train order from {origin} to {destination} to {day}",
         ),
+        held_out=("My journey from {origin} to {destination} has to be on {day} instead",),
         set_up=_change_date,
     ),
     Template(
@@ -323,6 +342,7 @@ TEMPLATES = (
             "I will book trains for {name} so add this traveller",
             "In train tickets add the passenger {name}",
         ),
+        held_out=("Make {name} known to the train app as somebody who travels",),
         set_up=_add_passenger,
     ),
     Template(
@@ -334,6 +354,7 @@ TEMPLATES = (
             "Search for a train from {origin} to {destination}",
             "Show the trains that go from {origin} to {destination}",
         ),
+        held_out=("Which trains go from {origin} to {destination}",),
         set_up=_find,
     ),
     Template(
@@ -345,6 +366,7 @@ TEMPLATES = (
             "Search for trains from {origin} to {destination} and show only {class}",
             "Show the {class} trains from {origin} to {destination}",
         ),
+        held_out=("Which trains from {origin} to {destination} have {class}",),
         set_up=_find_class,
     ),
     Template(
@@ -356,6 +378,7 @@ TEMPLATES = (
             "Find the cheapest train from {origin} to {destination} and open it",
             "Show the details of the cheapest train from {origin} to {destination}",
         ),
+        held_out=("Bring up the train from {origin} to {destination} that costs the least",),
         set_up=_cheapest,
     ),
     Template(
@@ -367,6 +390,7 @@ TEMPLATES = (
             "Search for a train on {day} from {origin} to {destination}",
             "Show the trains of {day} from {origin} to {destination}",
         ),
+        held_out=("Which trains go from {origin} to {destination} on {day}",),
         set_up=_find_date,
     ),
     Template(
@@ -377,6 +401,9 @@ TEMPLATES = (
             "Book the {time} train from {origin} to {destination} with the voucher {voucher}",
             "Use the voucher {voucher} to book the train at {time} from {origin} to {destination}",
             "Buy a ticket from {origin} to {destination} at {time} with the voucher {voucher}",
+        ),
+        held_out=(
+            "Get me on the {time} train from {origin} to {destination} and redeem {voucher}",
         ),
         set_up=_book_voucher,
     ),
@@ -389,6 +416,7 @@ TEMPLATES = (
             "Buy a {class} ticket from {origin} to {destination} on {day} at {time}",
             "On {day} book the {class} train at {time} from {origin} to {destination}",
         ),
+        held_out=("Get me a seat in {class} on {day} from {origin} to {destination} at {time}",),
         set_up=_book_date_class,
     ),
 )
