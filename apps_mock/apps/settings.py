@@ -136,14 +136,16 @@ def fixture(draw: Draw) -> SettingsData:
     ]
     choices.append(Choice(DEVICE_NAME, draw.of(DEVICE_NAMES, pseudo=True)))
     sizes = random.sample(range(12, 400), 4)
-    permissions = tuple(
-        Permissions(
-            draw.of(APP_NAMES, pseudo=True), *(random.random() < 0.5 for _ in PERMISSIONS), size
-        )
-        for size in sizes
-    )
+    permissions = tuple(_installed(draw, size) for size in sizes)
     levels = (Level(BRIGHTNESS, random.choice((25, 50, 75))),)
     return SettingsData(switches, tuple(choices), permissions, levels, _networks(draw))
+
+
+def _installed(draw: Draw, size_mb: int) -> Permissions:
+    """An app that may do some things."""
+    name = draw.of(APP_NAMES, pseudo=True)
+    notifications, camera, location, microphone = (draw.random.random() < 0.5 for _ in PERMISSIONS)
+    return Permissions(name, notifications, camera, location, microphone, size_mb)
 
 
 def _networks(draw: Draw) -> tuple[Network, ...]:

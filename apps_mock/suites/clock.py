@@ -215,7 +215,7 @@ TEMPLATES: tuple[Template, ...] = (
         app="clock",
         oracle_steps=10,
         phrasings=(
-            "Enter {hours} hours {minutes} minutes {seconds} seconds as a timer but leave it stopped",
+            "Enter {hours} hours {minutes} minutes {seconds} seconds as a timer and do not start",
             "Set a timer of {hours} hours {minutes} minutes {seconds} seconds without starting it",
         ),
         held_out=("Without starting it type {hours} h {minutes} min {seconds} s into the timer",),
