@@ -8,6 +8,7 @@ from typing import Any
 from apps_mock.app import AnyApp
 from apps_mock.apps import (
     browser,
+    browser_view,
     calendar,
     clock,
     contacts,
@@ -43,7 +44,7 @@ TASK_APPS: tuple[AnyApp, ...] = (
     files.APP,
     todo_view.APP,
     shop_view.APP,
-    browser.APP,
+    browser_view.APP,
     store.APP,
 )
 """Apps that tasks are about."""
