@@ -51,28 +51,32 @@ REMARKS = (
 )
 
 SITE_NAMES = tuple(
-    "Ampelio Aurikel Bandola Biberon Calypta Cirrus Dattela Distelo Efeura Enziano Fennello "
-    "Fjordia Ginsterio Glimmera Habichta Helioso Iltisa Kabinetto Kamillo Kolibra Kranicha "
-    "Lavendula Libellio Lorbero Malvina Marillo Merlino Milano Mistralo Morcheli Nachtigal "
-    "Narzissa Nelkano Oleandra Orchidor Palisandra Pirola Platano Primelia Quellana Rapunzia "
-    "Resedano Ringelo Safranor Salbeia Sanddorna Seerosia Silberta Sperbera Tamariska Thymiana "
-    "Tulpano Ulmenia Veilchena Vogelio Wacholda Weidena Wermuta Ysopia Zaunkona Zimtera".split()
+    "Ampelio Aurikel Bandola Biberon Calypta Cirrus Dattela Distelo Efeura Enziano "
+    "Fennello Fjordia Ginsterio Glimmera Habichta Helioso Iltisa Kabinetto Kamillo "
+    "Kolibra Kranicha Lavendula Libellio Lorbero Malvina Marillo Merlino Milano "
+    "Mistralo Morcheli Nachtigal Narzissa Nelkano Oleandra Orchidor Palisandra Pirola "
+    "Platano Primelia Quellana Rapunzia Resedano Ringelo Safranor Salbeia Sanddorna "
+    "Seerosia Silberta Sperbera Tamariska Thymiana Tulpano Ulmenia Veilchena Vogelio "
+    "Wacholda Weidena Wermuta Ysopia Zaunkona Zimtera Abelia Alpina Ambrosia Arnika "
+    "Azalea Belladonna Erika Gerbera Ingwera".split()
 )
 DISHES = tuple(
-    "Goulash Risotto Paella Ramen Tajine Falafel Pierogi Borscht Lasagne Moussaka Ceviche Poutine "
-    "Raclette Fondue Strudel Tiramisu Baklava Halva Crumble Focaccia Gazpacho Quiche Ratatouille "
-    "Tempura Udon Gyoza Bibimbap Kimchi Laksa Rendang Satay Samosa Korma Biryani Minestrone "
-    "Gnocchi Shakshuka Tortilla Enchilada Burrito Chowder Jambalaya Gumbo Brioche Pavlova Macaron "
-    "Churros Empanada Arepa Feijoada Pastilla Pilaf Manti Dolma Cacik Tzatziki Souvlaki "
-    "Spanakopita Clafoutis Bouillabaisse Carbonara Ossobuco Panzanella Caponata Arancini Polenta".split()
+    "Goulash Risotto Paella Ramen Tajine Falafel Pierogi Borscht Lasagne Moussaka "
+    "Ceviche Poutine Raclette Fondue Strudel Tiramisu Baklava Halva Crumble Focaccia "
+    "Gazpacho Quiche Ratatouille Tempura Udon Gyoza Bibimbap Kimchi Laksa Rendang Satay "
+    "Samosa Korma Biryani Minestrone Gnocchi Shakshuka Tortilla Enchilada Burrito "
+    "Chowder Jambalaya Gumbo Brioche Pavlova Macaron Churros Empanada Arepa Feijoada "
+    "Pastilla Pilaf Manti Dolma Cacik Tzatziki Souvlaki Spanakopita Clafoutis "
+    "Bouillabaisse Carbonara Ossobuco Panzanella Caponata Arancini Polenta".split()
 )
 INGREDIENTS = tuple(
-    "Basil Saffron Cumin Tahini Mozzarella Parmesan Couscous Tofu Miso Nori Mirin Chorizo "
-    "Pancetta Ricotta Feta Halloumi Quinoa Bulgur Cardamom Paprika Chili Ginger Oregano Thyme "
-    "Rosemary Sesame Coconut Mango Avocado Papaya Pesto Harissa Wasabi Tempeh Seitan Kefir "
-    "Tarragon Sumac Turmeric Nutmeg Vanilla Cinnamon Almonds Walnuts Pistachios Raisins Lentils "
-    "Chickpeas Spelt Millet Fennel Leek Celery Spinach Pumpkin Shallots Capers Olives Anchovies "
-    "Mussels Trout Salmon".split()
+    "Basil Saffron Cumin Tahini Mozzarella Parmesan Couscous Tofu Miso Nori Mirin "
+    "Chorizo Pancetta Ricotta Feta Halloumi Quinoa Bulgur Cardamom Paprika Chili Ginger "
+    "Oregano Thyme Rosemary Sesame Coconut Mango Avocado Papaya Pesto Harissa Wasabi "
+    "Tempeh Seitan Kefir Tarragon Sumac Turmeric Nutmeg Vanilla Cinnamon Almonds "
+    "Walnuts Pistachios Raisins Lentils Chickpeas Spelt Millet Fennel Leek Celery "
+    "Spinach Pumpkin Shallots Capers Olives Anchovies Mussels Trout Salmon Coriander "
+    "Sorrel Anise Radish Cauliflower Honey Rhubarb".split()
 )
 
 
