@@ -27,9 +27,10 @@ class StateHasher:
             whole.update(known[1])
         rest = (state.foreground, state.recents, state.focus, state.keyboard, state.now)
         whole.update(repr(rest).encode())
-        if state.overlays or state.notice or state.home_page:
-            over = [(each.kind, each.subject, each.text) for each in state.overlays]
-            whole.update(repr((over, state.notice, state.home_page)).encode())
+        over = (state.notice, state.home_page, state.scroll_px)
+        if state.overlays or any(over):
+            overlays = [(each.kind, each.subject, each.text) for each in state.overlays]
+            whole.update(repr((overlays, *over)).encode())
         return whole.hexdigest()
 
 

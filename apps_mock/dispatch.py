@@ -69,12 +69,12 @@ def edited(state: PhoneState, text: str) -> PhoneState:
     return dispatch(state, Event("edit", state.focus, text))
 
 
-def turned(state: PhoneState, pages: int) -> PhoneState:
+def turned(state: PhoneState, pages: int, look: Look) -> PhoneState:
     """The phone with another page of the launcher; it stays where there is none."""
     page = state.home_page + pages
-    if state.foreground != LAUNCHER or not 0 <= page < page_count(installed(state)):
+    if state.foreground != LAUNCHER or not 0 <= page < page_count(installed(state), look):
         return state
-    return replace(state, home_page=page)
+    return replace(state, home_page=page, scroll_px=0)
 
 
 def crashed(state: PhoneState, name: str) -> PhoneState:

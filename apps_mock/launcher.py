@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from functools import lru_cache
 
 from apps_mock.app import AnyApp, App, AppState
+from apps_mock.canvas import Canvas
 from apps_mock.look import Look
+from apps_mock.places import Window
+from apps_mock.plain_layout import tile_columns, tile_height
 from apps_mock.widgets import Button, Card, Event, Screen, Text, Tile, Tiles
 
 LAUNCHER = ""
@@ -32,23 +35,36 @@ OTHER_LABELS = (
 """Apps that are installed on some phones and that no task needs."""
 
 
-DOCK_SIZE: Final = 4
-PAGE_SIZE: Final = 16
-"""Icons on a page of the launcher, beside those in the dock."""
-
-
-def page_count(apps: Sequence[AnyApp]) -> int:
+def page_count(apps: Sequence[AnyApp], look: Look) -> int:
     """How many pages the launcher has."""
-    return max(1, math.ceil((len(apps) - DOCK_SIZE) / PAGE_SIZE))
+    columns, on_page = _grid(look, _labels(apps, look))
+    return max(1, math.ceil((len(apps) - columns) / on_page))
 
 
 def launcher_view(apps: Sequence[AnyApp], look: Look, page: int = 0) -> Screen:
     """Icons of the installed apps: a page of them, and the dock that is on every page."""
     ordered = look.ordered(apps, lambda app: app.name)
     tiles = tuple(Tile(look.say(app.label), Event("launch", app.name)) for app in ordered)
-    dock, others = tiles[:DOCK_SIZE], tiles[DOCK_SIZE:]
-    shown = others[page * PAGE_SIZE : (page + 1) * PAGE_SIZE]
-    return Screen("", (Tiles(shown), Tiles(dock)), back=False)
+    columns, on_page = _grid(look, _labels(apps, look))
+    dock, others = tiles[:columns], tiles[columns:]
+    shown = others[page * on_page : (page + 1) * on_page]
+    body = (Tiles(shown),) if shown else ()
+    return Screen("", body, back=False, dock=dock, swipes=len(others) > on_page)
+
+
+def _labels(apps: Sequence[AnyApp], look: Look) -> tuple[str, ...]:
+    return tuple(look.say(app.label) for app in apps)
+
+
+@lru_cache(maxsize=1024)
+def _grid(look: Look, labels: tuple[str, ...]) -> tuple[int, int]:
+    """How many icons stand in a line, and on a page above the dock."""
+    window = Window(PACKAGE, look.width_px, look.height_px, scroll_px=0, focus="", keyboard=False)
+    canvas = Canvas(look, window)
+    tiles = Tiles(tuple(Tile(label, Event("launch")) for label in labels))
+    columns = tile_columns(canvas, tiles)
+    lines = (look.height_px - canvas.sizes.status) // tile_height(canvas, tiles)
+    return columns, columns * max(1, lines - 1)
 
 
 def recents_view(apps: Sequence[AnyApp], look: Look) -> Screen:

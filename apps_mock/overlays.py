@@ -86,7 +86,7 @@ def _about_app(
 
 def _lock_view(state: PhoneState, look: Look) -> Screen:
     lines = (Text(state.time, heading=True), Text(look.day(state.today)))
-    return Screen("", (*lines, Text(look.say("Swipe up to open"))), back=False)
+    return Screen("", (*lines, Text(look.say("Swipe up to open"))), back=False, swipes=True)
 
 
 def _shade_view(state: PhoneState, look: Look) -> Screen:

@@ -223,10 +223,12 @@ class MockPhone:
         self._hush()
         state = self.state
         if abs(x1 - x2) > abs(y1 - y2):
+            if state.overlays:
+                return
             forward = (x2 < x1) != self._look.right_to_left
-            self._become(turned(state, 1 if forward else -1))
+            self._become(turned(state, 1 if forward else -1, self._look))
         elif state.overlays:
-            self._swipe_overlay(upwards=y2 < y1)
+            self._swipe_overlay(x1, y1, y1 - y2)
         elif y1 < sizes_of(self._look).status and y2 > y1:
             self._become(state.under(Overlay("shade")))
         else:
@@ -372,7 +374,7 @@ class MockPhone:
             package=foreground_of(state)[0],
             width_px=look.width_px,
             height_px=look.height_px,
-            scroll_px=page.scroll_px if page is not None else 0,
+            scroll_px=page.scroll_px if page is not None else state.scroll_px,
             focus=state.focus,
             keyboard=state.keyboard and not state.overlays,
             overlay=page.overlay if page is not None else "",
@@ -431,20 +433,24 @@ class MockPhone:
         if self._field_text() or clipboard_of(self.state):
             self._become(self.state.under(Overlay("text_menu", key)))
 
-    def _swipe_overlay(self, *, upwards: bool) -> None:
-        """Swiping up opens a locked phone and puts the shade away."""
-        overlay = self.state.overlay
-        if overlay is not None and upwards and overlay.kind in {"lock", "shade"}:
-            self._become(self.state.uncovered())
+    def _swipe_overlay(self, x1: int, y1: int, by_px: int) -> None:
+        """Swiping up opens a locked phone; the shade goes where it cannot be scrolled further."""
+        state = self.state
+        self._scroll(x1, y1, by_px)
+        overlay = state.overlay
+        stuck = self.state is state and by_px > 0
+        if stuck and overlay is not None and overlay.kind in {"lock", "shade"}:
+            self._become(state.uncovered())
 
     def _scroll(self, x1: int, y1: int, by_px: int) -> None:
-        laid_out = self.laid_out
+        laid_out, state = self.laid_out, self.state
         left, top, right, bottom = laid_out.scroll_area
-        front = self.state.front
-        if front is None or not (left <= x1 < right and top <= y1 < bottom):
+        if not (left <= x1 < right and top <= y1 < bottom):
             return
-        start = min(front.page.scroll_px, laid_out.scroll_max_px)
-        self._become(scrolled(self.state, min(max(start + by_px, 0), laid_out.scroll_max_px)))
+        front = state.front
+        at_px = state.scroll_px if front is None or state.overlays else front.page.scroll_px
+        start = min(at_px, laid_out.scroll_max_px)
+        self._become(scrolled(state, min(max(start + by_px, 0), laid_out.scroll_max_px)))
 
     def _play(self, event: InputEvent) -> bool:
         match event:

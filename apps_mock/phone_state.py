@@ -45,6 +45,7 @@ class PhoneState:
         overlays: what lies over the app in front: the first shows, the others wait behind it.
         notice: a short message at the foot of the screen, until the next touch or key.
         home_page: which page of the launcher shows.
+        scroll_px: how far what shows was scrolled down where it is no app's page.
     """
 
     apps: tuple[tuple[str, AnyAppState], ...]
@@ -56,6 +57,7 @@ class PhoneState:
     overlays: tuple[Overlay, ...] = ()
     notice: str = ""
     home_page: int = 0
+    scroll_px: int = 0
 
     @property
     def time(self) -> str:
@@ -108,7 +110,8 @@ class PhoneState:
 
     def under(self, overlay: Overlay) -> PhoneState:
         """The phone with one more overlay, over those that there are."""
-        return replace(self, overlays=(overlay, *self.overlays), keyboard=False)
+        over = (overlay, *self.overlays)
+        return replace(self, overlays=over, keyboard=False, scroll_px=0)
 
     def queueing(self, overlay: Overlay) -> PhoneState:
         """The phone with one more overlay, which shows once those that there are have gone."""
@@ -116,7 +119,7 @@ class PhoneState:
 
     def uncovered(self) -> PhoneState:
         """The phone without the overlay that shows."""
-        return replace(self, overlays=self.overlays[1:])
+        return replace(self, overlays=self.overlays[1:], scroll_px=0)
 
 
 STORE = "store"
@@ -154,21 +157,23 @@ def new_app_state(name: str, data: Any) -> AnyAppState:  # Any: every app has it
 def launch(state: PhoneState, name: str) -> PhoneState:
     """The phone with an app in front, as it was left."""
     recents = (name, *(other for other in state.recents if other != name))
-    return replace(state, foreground=name, recents=recents, focus="", keyboard=False)
+    return replace(state, foreground=name, recents=recents, focus="", keyboard=False, scroll_px=0)
 
 
 def go_home(state: PhoneState) -> PhoneState:
     """The phone with the launcher in front; apps stay as they are, overlays go."""
-    if is_locked(state):
-        return state
-    return replace(state, foreground=LAUNCHER, focus="", keyboard=False, overlays=(), home_page=0)
+    return state if is_locked(state) else _at_home(replace(state, overlays=()))
+
+
+def _at_home(state: PhoneState) -> PhoneState:
+    return replace(state, foreground=LAUNCHER, focus="", keyboard=False, home_page=0, scroll_px=0)
 
 
 def show_recents(state: PhoneState) -> PhoneState:
     """The phone with the list of recent apps in front."""
     if is_locked(state):
         return state
-    return replace(state, foreground=RECENTS, focus="", keyboard=False, overlays=())
+    return replace(state, foreground=RECENTS, focus="", keyboard=False, overlays=(), scroll_px=0)
 
 
 def is_locked(state: PhoneState) -> bool:
@@ -180,9 +185,7 @@ def closed(state: PhoneState, name: str) -> PhoneState:
     """The phone after an app ended: it starts afresh next time."""
     fresh = new_app_state(name, state.app_state(name).data)
     ended = state.with_app(name, fresh)
-    if ended.foreground != name:
-        return ended
-    return replace(ended, foreground=LAUNCHER, focus="", keyboard=False, home_page=0)
+    return _at_home(ended) if ended.foreground == name else ended
 
 
 def focus_field(state: PhoneState, field: str) -> PhoneState:
@@ -196,9 +199,11 @@ def hide_keyboard(state: PhoneState) -> PhoneState:
 
 
 def scrolled(state: PhoneState, scroll_px: int) -> PhoneState:
-    """The phone with the page in front scrolled to a place."""
+    """The phone with what shows scrolled to a place."""
     front = state.front
-    if front is None or front.page.scroll_px == scroll_px:
+    if front is None or state.overlays:
+        return state if state.scroll_px == scroll_px else replace(state, scroll_px=scroll_px)
+    if front.page.scroll_px == scroll_px:
         return state
     page = replace(front.page, scroll_px=scroll_px)
     return state.with_app(state.foreground, front.with_page(page))

@@ -86,7 +86,8 @@ def place_image(canvas: Canvas, image: Image, top: int) -> None:
     canvas.add(Node(FRAME, seen, resource_id=frame, package=package, children=(node,)))
 
 
-def _tile_columns(canvas: Canvas, tiles: Tiles) -> int:
+def tile_columns(canvas: Canvas, tiles: Tiles) -> int:
+    """How many icons stand beside each other."""
     look = canvas.look
     size = text_px("tile", look)
     width = canvas.right - canvas.left
@@ -94,22 +95,23 @@ def _tile_columns(canvas: Canvas, tiles: Tiles) -> int:
     return 4 if widest + canvas.sizes.gap <= width // 4 else 3
 
 
-def _tile_height(canvas: Canvas, tiles: Tiles) -> int:
-    room = (canvas.right - canvas.left) // _tile_columns(canvas, tiles) - canvas.sizes.gap
+def tile_height(canvas: Canvas, tiles: Tiles) -> int:
+    """Pixels that one line of icons takes."""
+    room = (canvas.right - canvas.left) // tile_columns(canvas, tiles) - canvas.sizes.gap
     texts = max((text_height(t.label, "tile", room, canvas.look) for t in tiles.tiles), default=0)
     return max(canvas.sizes.tile, canvas.sizes.touch + 3 * canvas.sizes.gap + texts)
 
 
 def tiles_height(canvas: Canvas, tiles: Tiles) -> int:
     """Pixels that icons in a grid take."""
-    columns = _tile_columns(canvas, tiles)
-    return _tile_height(canvas, tiles) * ((len(tiles.tiles) + columns - 1) // columns)
+    columns = tile_columns(canvas, tiles)
+    return tile_height(canvas, tiles) * ((len(tiles.tiles) + columns - 1) // columns)
 
 
 def place_tiles(canvas: Canvas, tiles: Tiles, top: int) -> None:
     """Add icons in a grid; their names stand in the lower part."""
-    columns = _tile_columns(canvas, tiles)
-    height = _tile_height(canvas, tiles)
+    columns = tile_columns(canvas, tiles)
+    height = tile_height(canvas, tiles)
     width = (canvas.right - canvas.left) // columns
     gap = canvas.sizes.gap
     for index, tile in enumerate(tiles.tiles):

@@ -188,6 +188,8 @@ class Screen(NamedTuple):
         dialog: a small window over the page.
         tabs: a line of tabs below the toolbar.
         overflow: entries of the menu behind "More options"; it opens as the overlay "menu".
+        dock: icons at the foot.
+        swipes: swiping over the body leads somewhere, as on a launcher with several pages.
     """
 
     title: str
@@ -198,3 +200,5 @@ class Screen(NamedTuple):
     dialog: bool = False
     tabs: tuple[Chip, ...] = ()
     overflow: tuple[Button, ...] = ()
+    dock: tuple[Tile, ...] = ()
+    swipes: bool = False

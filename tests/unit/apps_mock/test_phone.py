@@ -54,7 +54,7 @@ def test_observations_are_cached_until_something_changes(phone_with, send):
     phone = phone_with("contacts_open")
     seen, generation = phone.observe(), phone.generation
 
-    phone.touch(1079, 2399)
+    phone.touch(1, 1)
     assert phone.observe() is seen
     assert phone.generation == generation
 
@@ -82,14 +82,12 @@ def test_recents_lists_used_apps_latest_first(phone_with, send):
     phone = phone_with("contacts_open")
     send(phone, LAUNCH)
     phone.press(HOME)
-    phone.open_app("Clock")
+    phone.open_app("Settings")
 
     phone.press(RECENTS)
 
-    rows = [
-        element for element in phone.observe().elements if element.text in {"Clock", "Contacts"}
-    ]
-    assert [row.text for row in rows] == ["Clock", "Contacts"]
+    texts = [element.text for element in phone.observe().elements]
+    assert [text for text in texts if text in {"Settings", "Contacts"}] == ["Settings", "Contacts"]
 
 
 def test_typing_goes_to_the_focused_field_and_is_lost_without_one(phone_with, send, fill):
@@ -152,12 +150,12 @@ def test_actions_that_mean_nothing_here_are_invalid_and_change_nothing(phone_wit
 
 
 def test_open_app_takes_label_or_package(phone_with):
-    phone = phone_with("contacts_open")
+    phone = phone_with("tickets_orders")
 
     assert phone.act(open_app("train tickets")).valid
     assert phone.foreground()[0] == "org.outrider.clones.tickets"
-    assert phone.open_app("org.outrider.clones.clock")
-    assert phone.foreground()[0] == "org.outrider.clones.clock"
+    assert phone.open_app("org.outrider.clones.settings")
+    assert phone.foreground()[0] == "org.outrider.clones.settings"
 
 
 def test_a_short_swipe_is_a_touch(phone_with):
@@ -205,6 +203,6 @@ def test_a_tap_outside_every_place_is_valid_and_harmless(phone_with):
     phone = phone_with("contacts_open")
     before = phone.state
 
-    assert phone.act(tap(0.99, 0.999)).valid
+    assert phone.act(tap(0.99, 0.001)).valid
 
     assert phone.state is before
