@@ -47,7 +47,7 @@ REPETITIONS = {
     WEEKLY: "Every week",
     MONTHLY: "Every month",
 }
-AGENDA_DAYS = 21
+AGENDA_DAYS = 14
 """How far the list of coming events looks ahead."""
 
 _AGENDA = wording("Agenda", "Coming events", held_out=("Schedule",))

@@ -8,7 +8,7 @@ from apps_mock.apps.calendar_events import WEEKLY, CalendarEvent, shifted
 from apps_mock.catalogue import Term
 from apps_mock.entities import Draw
 from apps_mock.plans import GiveUp, Plan, Press
-from apps_mock.suites import calendar_questions, calendar_twins
+from apps_mock.suites import calendar_links, calendar_questions, calendar_twins
 from apps_mock.suites.calendar_scenes import (
     Scene,
     argument_of,
@@ -298,4 +298,5 @@ TEMPLATES: tuple[Template, ...] = (
     *calendar_twins.TEMPLATES,
     *_OWN,
     *calendar_questions.TEMPLATES,
+    *calendar_links.TEMPLATES,
 )
