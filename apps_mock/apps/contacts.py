@@ -65,8 +65,6 @@ def update(state: AppState[ContactsData], event: Event) -> AppState[ContactsData
             return state.pushed(Page("edit", event.value, drafts))
         case "save":
             return _saved(state, page)
-        case "draft_contact":
-            return state.pushed(Page("add", "", (("phone", event.value),)))
         case "delete":
             return state.with_data(ContactsData(without(contacts, event.value))).popped(2)
         case _:
@@ -74,7 +72,7 @@ def update(state: AppState[ContactsData], event: Event) -> AppState[ContactsData
 
 
 def _saved(state: AppState[ContactsData], page: Page) -> AppState[ContactsData]:
-    name, phone = page.draft("name").strip(), page.draft("phone").strip()
+    name, phone = page.draft("name").strip(), _phone(page).strip()
     if not name:
         return state
     contacts = state.data.contacts
@@ -87,6 +85,11 @@ def _saved(state: AppState[ContactsData], page: Page) -> AppState[ContactsData]:
     contact = Contact(fresh_id(contacts, "c"), name, phone, label=label)
     added = state.with_data(replace(state.data, contacts=(*contacts, contact))).popped()
     return added.pushed(Page("contact", contact.id))
+
+
+def _phone(page: Page) -> str:
+    """The number that a form holds; another app may have opened it with one."""
+    return page.draft("phone", page.argument if page.name == "add" else "")
 
 
 def view(state: AppState[ContactsData], look: Look) -> Screen:
@@ -120,7 +123,7 @@ def _form_view(data: ContactsData, page: Page, look: Look) -> Screen:
         look.word("edit" if page.name == "edit" else "add"),
         (
             Field("name", look.word("name"), page.draft("name")),
-            Field("phone", look.word("phone"), page.draft("phone")),
+            Field("phone", look.word("phone"), _phone(page)),
             Chips(
                 tuple(
                     Chip(look.say(name), name == label, Event("set", "label", name))

@@ -184,7 +184,7 @@ def update(state: AppState[SettingsData], event: Event) -> AppState[SettingsData
         case "slide":
             levels = changed(data.levels, event.value, value=int(event.extra))
             return state.with_data(replace(data, levels=levels))
-        case "copy_text":
+        case "copy_draft":
             text = state.page.draft("text").strip()
             return state.emitting(Copy(text)) if text else state
         case "uninstall":

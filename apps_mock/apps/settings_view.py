@@ -156,7 +156,7 @@ def _clipboard(state: State, page: Page, look: Look) -> Screen:
             Text(state.provided.clipboard or look.say("The clipboard is empty")),
             Field("text", look.say("New text"), page.draft("text")),
         ),
-        (Button(look.say("Copy"), Event("copy_text"), primary=True),),
+        (Button(look.say("Copy"), Event("copy_draft"), primary=True),),
     )
 
 

@@ -85,7 +85,7 @@ def _copy(draw: Draw) -> Instance:
         plan={
             ("home", ""): Press(Event("go", "System")),
             ("System", ""): Press(Event("go", "clipboard")),
-            ("clipboard", ""): Fill((Entry("text", text),), Event("copy_text")),
+            ("clipboard", ""): Fill((Entry("text", text),), Event("copy_draft")),
         },
         changes=(Change("clipboard", CLIP, (("text", text),), app="system"),),
     )
