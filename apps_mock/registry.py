@@ -23,6 +23,7 @@ from apps_mock.apps import (
     shop,
     shop_view,
     store,
+    store_view,
     system,
     tickets,
     tickets_view,
@@ -47,13 +48,13 @@ TASK_APPS: tuple[AnyApp, ...] = (
     todo_view.APP,
     shop_view.APP,
     browser_view.APP,
-    store.APP,
+    store_view.APP,
 )
 """Apps that tasks are about."""
 
 APPS: dict[str, AnyApp] = {
     **{app.name: app for app in (system.APP, *TASK_APPS)},
-    **{label.lower(): leaflet(label) for label in OTHER_LABELS},
+    **{label.lower(): leaflet(label) for label in (*OTHER_LABELS, *store.LABELS)},
 }
 """All apps by name."""
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from random import Random
 from typing import Any, Final
 
+from apps_mock.app import AnyAppState
 from apps_mock.entities import Draw
 from apps_mock.launcher import OTHER_LABELS
 from apps_mock.look import draw_look
@@ -149,6 +150,11 @@ def _app_names(given: Iterable[str], random: Random) -> list[str]:
     return [name for name in FIXTURES if name in needed] + [label.lower() for label in others]
 
 
+def _sold(apps: list[tuple[str, AnyAppState]]) -> list[str]:
+    """The apps that the phone's store has: they show on the launcher once they are installed."""
+    return [record.id for name, app in apps if name == "store" for record in app.data.apps]
+
+
 def draw(template_name: str, *, seed: int, split: Split, look: int) -> Task:
     """The task number `seed` of a template in a split; the same arguments give the same task.
 
@@ -167,6 +173,7 @@ def draw(template_name: str, *, seed: int, split: Split, look: int) -> Task:
     for name in _app_names([*given, *_apps_used(instance)], random):
         data = given[name] if name in given else _furnished(name, split, random)
         apps.append((name, new_app_state(name, data)))
+    apps += [(name, new_app_state(name, None)) for name in _sold(apps)]
     return Task(
         template=template,
         seed=seed,
