@@ -47,6 +47,7 @@ from apps_mock.row_layout import card_height, place_card, place_row, row_height
 from apps_mock.widgets import (
     Button,
     Card,
+    Chip,
     Chips,
     Event,
     Field,
@@ -130,12 +131,15 @@ def _page(canvas: Canvas, screen: Screen, bottom: int) -> LaidOut:
     top = canvas.sizes.status
     if screen.title:
         top = place_toolbar(canvas, screen, placed.top)
-    top = place_tabs(canvas, screen.tabs, top)
+    top = place_tabs(canvas, placed.tabs, top)
     _hide_overflow(canvas, screen)
     lines = button_lines(canvas, placed.foot, canvas.sizes.bar)
     end = bottom - sum(line.height for line in lines)
+    if screen.dock:
+        end -= tiles_height(canvas, Tiles(screen.dock))
+        place_tiles(canvas, Tiles(screen.dock), end)
     foot = end - _floating_height(canvas, placed) - _notice_height(canvas)
-    scroll_max = _body(canvas, placed.body, top, foot)
+    scroll_max = _body(canvas, placed.body, top, foot, swipes=screen.swipes)
     canvas.clip = (canvas.sizes.status, bottom)
     _floating(canvas, placed, end - _floating_height(canvas, placed))
     _notice(canvas, foot)
@@ -177,6 +181,7 @@ class _Placement:
         self.top: list[Button] = []
         self.foot: list[Button] = []
         self.floating: list[Button] = []
+        self.tabs: list[Chip] = list(screen.tabs)
         self.body: list[Widget] = list(screen.body)
         for button in screen.actions:
             place = look.primary_place if button.primary else look.action_place
@@ -188,7 +193,11 @@ class _Placement:
                 self.floating.append(button)
             else:
                 self.body.append(button)
-        if look.place_for_places == "bottom" and not self.foot:
+        if look.place_for_places == "tabs" and not self.tabs:
+            self.tabs.extend(
+                Chip(place.label, selected=False, on_tap=place.on_tap) for place in screen.places
+            )
+        elif look.place_for_places == "bottom" and not self.foot:
             self.foot.extend(screen.places)
         elif look.place_for_places == "top" and not self.top and len(screen.places) <= 3:
             self.top.extend(screen.places)
@@ -196,8 +205,12 @@ class _Placement:
             self.body.extend(Row(place.label, on_tap=place.on_tap) for place in screen.places)
 
 
-def _body(canvas: Canvas, widgets: Sequence[Widget], top: int, foot: int) -> int:
+def _body(
+    canvas: Canvas, widgets: Sequence[Widget], top: int, foot: int, *, swipes: bool = False
+) -> int:
     """Place the body; returns how far it scrolls, in pixels."""
+    if not widgets:
+        return 0
     heights = [_KINDS[type(widget)].height(canvas, widget) for widget in widgets]
     scroll_max = max(0, sum(heights) - (foot - top))
     canvas.open()
@@ -206,7 +219,7 @@ def _body(canvas: Canvas, widgets: Sequence[Widget], top: int, foot: int) -> int
     for widget, height in zip(widgets, heights, strict=True):
         _KINDS[type(widget)].place(canvas, widget, y)
         y += height
-    canvas.close_body(scrolls=scroll_max > 0)
+    canvas.close_body(scrolls=scroll_max > 0 or swipes)
     return scroll_max
 
 

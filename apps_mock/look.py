@@ -158,7 +158,7 @@ class Look:
     button_class: str
     action_place: Literal["top", "inline"]
     primary_place: Literal["top", "bottom", "inline", "floating"]
-    place_for_places: Literal["bottom", "rows", "top"]
+    place_for_places: Literal["bottom", "rows", "top", "tabs"]
     icon_actions: bool
     field_style: Literal["above", "hint", "described", "beside"]
     noise_rows: int
@@ -277,6 +277,7 @@ def _held_out(look: Look, random: Random) -> Look:
         look,
         row_px=random.choice(_HELD_OUT_ROWS_DP),
         primary_place="floating",
+        place_for_places="tabs",
         field_style="beside",
         wording={**look.wording, **words},
     )
