@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from apps_mock.adb_server import MockAdbDaemon
+from apps_mock.app_names import packages_by_label
 from apps_mock.phone import MockPhone
-from apps_mock.registry import APPS
 from device_runtime.adb_phone import AdbPhone, AdbPhoneSettings
 from device_runtime.adb_server_process import AdbServerProcess
 from device_runtime.ports import ActOutcome, PhoneInfo, ResetOutcome
@@ -68,7 +68,7 @@ class AdbClone:
             client,
             self.daemon.serial,
             settings=self._settings,
-            apps={app.label: app.package for app in APPS.values()},
+            apps=packages_by_label(),
             clock=self._clock,
         )
 
@@ -96,8 +96,14 @@ class AdbClone:
             return replace(observation, state_hash=self.phone.observe().state_hash)
 
     def act(self, action: Action) -> ActOutcome:
-        """Carry out one action over ADB."""
-        return self.driver.act(action)
+        """Carry out one action over ADB.
+
+        Raises: AppCrashError: an app of the clone broke; its dialog shows.
+        """
+        outcome = self.driver.act(action)
+        with self.daemon.lock:
+            self.phone.raise_crash()
+        return outcome
 
     def screenshot(self) -> bytes:
         """The screen as PNG bytes, over ADB."""

@@ -17,13 +17,14 @@ from apps_mock.adb_ports import ClonePhone
 from apps_mock.adb_shell import Call, Command
 from apps_mock.adb_tools import Tools
 
-DENSITY: Final = 420
+USUAL_DENSITY: Final = "420"
 KEYCODE_HOME: Final = 3
+KEYCODE_BACK: Final = 4
 DUMP_PATH: Final = "/sdcard/window_dump.xml"
+SHADE_ACTIVITY: Final = ".ShadeActivity"
 
 _PROPERTIES: Final[dict[str, str]] = {
     "init.svc.bootanim": "stopped",
-    "persist.sys.locale": "en-US",
     "ro.build.characteristics": "default",
     "ro.build.version.sdk": "34",
     "ro.debuggable": "0",
@@ -35,7 +36,6 @@ _PROPERTIES: Final[dict[str, str]] = {
     "ro.product.name": "clone",
     "ro.secure": "1",
     "ro.serialno": "clone",
-    "ro.sf.lcd_density": str(DENSITY),
     "sys.boot_completed": "1",
 }
 _SETTINGS: Final[dict[tuple[str, str], str]] = {
@@ -53,8 +53,18 @@ _SETTINGS: Final[dict[tuple[str, str], str]] = {
 def properties(phone: ClonePhone) -> dict[str, str]:
     """What `getprop` knows of a phone."""
     info = phone.info()
-    said = {"ro.product.model": info.model, "ro.build.version.release": info.android_version}
+    said = {
+        "persist.sys.locale": info.extra.get("locale", "en-US"),
+        "ro.build.version.release": info.android_version,
+        "ro.product.model": info.model,
+        "ro.sf.lcd_density": density(phone),
+    }
     return _PROPERTIES | said
+
+
+def density(phone: ClonePhone) -> str:
+    """Dots per inch of a phone's screen."""
+    return phone.info().extra.get("density", USUAL_DENSITY)
 
 
 class PhoneCommands:
@@ -131,7 +141,7 @@ class PhoneCommands:
                 info = self._phone.info()
                 call.out(f"Physical size: {info.width_px}x{info.height_px}\n")
             case ("density",):
-                call.out(f"Physical density: {DENSITY}\n")
+                call.out(f"Physical density: {density(self._phone)}\n")
             case ("dismiss-keyguard",):
                 pass
             case _:
@@ -222,4 +232,18 @@ class PhoneCommands:
             case ("package", "list" | "path", *_):
                 call.arguments = call.arguments[1:]
                 return await self._pm(call)
+            case ("statusbar", "expand-notifications" | "expand-settings" | "collapse" as what):
+                with self._lock:
+                    self._move_shade(down=what != "collapse")
+                return 0
         return call.fail(f"Can't find service: {' '.join(call.arguments[:1])}", 20)
+
+    def _move_shade(self, *, down: bool) -> None:
+        """Pull the notification shade down from the status bar, or put it away."""
+        is_down = self._phone.foreground()[1].endswith(SHADE_ACTIVITY)
+        if down and not is_down:
+            info = self._phone.info()
+            middle = info.width_px // 2
+            self._phone.swipe(middle, 1, middle, info.height_px // 2)
+        elif is_down and not down:
+            self._phone.press(KEYCODE_BACK)

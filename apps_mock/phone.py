@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from apps_mock.app_names import packages_by_label
 from apps_mock.clone_elements import elements_on
 from apps_mock.digests import StateHasher
 from apps_mock.dispatch import (
@@ -136,7 +137,7 @@ class MockPhone:
         Raises: AppCrashError: an app broke since the last call; its dialog shows.
         """
         observation = self._look_at().observation
-        self._raise_broken()
+        self.raise_crash()
         return observation
 
     def act(self, action: Action) -> ActOutcome:
@@ -151,8 +152,17 @@ class MockPhone:
         for event in events:
             if not self._play(event):
                 return ActOutcome(valid=False, detail=f"no app is called {action.app!r}")
-        self._raise_broken()
+        self.raise_crash()
         return ActOutcome()
+
+    def raise_crash(self) -> None:
+        """Raise what broke since the last call, once.
+
+        Raises: AppCrashError: an app broke; its dialog shows.
+        """
+        crash, self._broken = self._broken, None
+        if crash is not None:
+            raise crash
 
     def screenshot(self) -> bytes:
         """The screen as PNG bytes."""
@@ -168,7 +178,11 @@ class MockPhone:
             android_version=ANDROID_VERSION,
             width_px=self._look.width_px,
             height_px=self._look.height_px,
-            extra={"suite_version": SUITE_VERSION},
+            extra={
+                "density": str(round(self._look.density * 160)),
+                "locale": self._look.locale,
+                "suite_version": SUITE_VERSION,
+            },
         )
 
     def close(self) -> None:
@@ -253,25 +267,13 @@ class MockPhone:
 
     def open_app(self, name: str) -> bool:
         """Bring an app to the front by label or package; False where there is none."""
-        wanted = name.casefold()
-        say = self._look.say
+        wanted = packages_by_label().get(name.casefold(), name.casefold())
         for app in installed(self.state):
-            labels = {app.label.casefold(), say(app.label).casefold()}
-            if wanted in labels or wanted in {app.package.casefold(), app.name}:
+            if wanted in {app.package.casefold(), app.name}:
                 if not is_locked(self.state):
                     self._become(launch(replace(self.state, overlays=()), app.name))
                 return True
         return False
-
-    def expand_shade(self) -> None:
-        """Pull the notification shade down."""
-        if not self.state.overlays:
-            self._become(self.state.under(Overlay("shade")))
-
-    def collapse_shade(self) -> None:
-        """Put the notification shade away."""
-        if self.state.overlay is not None and self.state.overlay.kind == "shade":
-            self._become(self.state.uncovered())
 
     def show(self, overlay: Overlay) -> None:
         """Put something over what shows, as a fault of the phone does."""
@@ -403,11 +405,6 @@ class MockPhone:
         """Show an app's crash dialog; the port's level raises the error at its next call."""
         self._broken = crash
         self._become(crashed(self.state, crash.app))
-
-    def _raise_broken(self) -> None:
-        crash, self._broken = self._broken, None
-        if crash is not None:
-            raise crash
 
     def _hush(self) -> None:
         """Take the notice away: the screen is touched."""

@@ -111,7 +111,11 @@ class AdbPhone:
         return ResetOutcome(goal=assignment.goal)
 
     def forget(self) -> None:
-        """What was seen is out of date: somebody else changed the phone."""
+        """What is known is out of date: somebody else changed the phone."""
+        self._info = None
+        self._unsettle()
+
+    def _unsettle(self) -> None:
         self._last = None
         self._is_unsettled = True
 
@@ -133,7 +137,7 @@ class AdbPhone:
             return ActOutcome(valid=False, detail=str(error))
         if not commands:
             return ActOutcome()
-        self.forget()
+        self._unsettle()
         if not self._play(commands):
             return ActOutcome(valid=False, detail=f"no app is called {action.app!r}")
         return ActOutcome()
@@ -149,7 +153,7 @@ class AdbPhone:
         return complete_png(data)
 
     def info(self) -> PhoneInfo:
-        """What phone this is; asked once."""
+        """What phone this is; asked once, until `forget`."""
         if self._info is None:
             self._info = self._ask()
         return self._info
