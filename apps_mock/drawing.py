@@ -45,25 +45,21 @@ _REMEMBERED: dict[tuple[int, Place, Written | None, int], tuple[Node, Style, Gro
 """By identity of node and style; holding on to both keeps their identities unique."""
 
 
-def groups_of(scene: Scene) -> list[Group]:
-    """The scene's shapes in the order of painting."""
+def groups_of(scene: Scene) -> tuple[str, list[Group]]:
+    """The colour of the ground, and the scene's shapes in the order of painting."""
     root, theme = scene.root, scene.theme
     _, _, width, height = root.bounds
     style = _style_for(root, theme, width)
-    status = screen_edges.status_bar(style, width, scene.now)
-    groups: list[Group] = []
+    groups: list[Group] = [screen_edges.status_bar(style, width, scene.now)]
+    ground = theme.paper
     if scene.below is not None:
-        groups.append(_fill(width, height, theme.paper))
         _draw_tree(scene.below, _style_for(scene.below, theme, width), Texts(()), groups)
-        groups += [status, _veil(width, height)]
+        groups.append(_veil(width, height))
     elif any(_place_of(node) == "dialog" for node in root.children):
-        dim = mixed_colour(theme.paper, "#000000", DIM_SHARE)
-        groups += [_fill(width, height, dim), status]
-    else:
-        groups += [_fill(width, height, theme.paper), status]
+        ground = mixed_colour(theme.paper, "#000000", DIM_SHARE)
     _draw_tree(root, style, Texts(scene.texts), groups)
     _draw_foot(scene, style, groups)
-    return groups
+    return ground, groups
 
 
 def _style_for(root: Node, theme: Theme, width: int) -> Style:
@@ -81,11 +77,6 @@ def _draw_foot(scene: Scene, style: Style, groups: list[Group]) -> None:
         groups.append(screen_edges.gesture_handle(style, width, height))
     if scene.notice:
         groups.append(screen_edges.notice_at_foot(style, width, bottom, scene.notice))
-
-
-@lru_cache(maxsize=64)
-def _fill(width: int, height: int, colour: str) -> Group:
-    return (Box((0, 0, width, height), colour),)
 
 
 @lru_cache(maxsize=8)

@@ -7,19 +7,27 @@ most of its shapes with an earlier one costs little more than its own difference
 
 from __future__ import annotations
 
+import io
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from PIL import Image, ImageChops, ImageColor, ImageDraw
+from PIL import Image, ImageColor, ImageDraw, ImageFont
 
-from apps_mock.fonts import font_for, script_of
+from apps_mock.fonts import Script, font_bytes, script_of
 from apps_mock.icons import GRID, STROKE, Stroke, strokes_of
 from apps_mock.pictures import picture
 from apps_mock.shapes import Box, Icon, Picture, Shape, Veil, Words, is_read_leftward
+from apps_mock.text_width import width_px
 from sync.vocabulary import Rect
 
 _SMOOTH: Final = 4
 """Masks are drawn in this many times their size."""
+
+_MANY: Final = 12
+"""From so many fills on it is quicker to keep a picture of them."""
+
+_MIDDLE: Final = 0.36
+"""How far the middle of a line lies above its baseline, in sizes of its text."""
 
 _REMEMBERED_SIZE: Final = 32768
 _REMEMBERED: dict[tuple[int, float], tuple[tuple[Shape, ...], tuple[_Fill, ...]]] = {}
@@ -46,10 +54,22 @@ def paint(image: Image.Image, shapes: tuple[Shape, ...], scale: float) -> None:
     if known is None:
         if len(_REMEMBERED) >= _REMEMBERED_SIZE:
             _REMEMBERED.clear()
-        fills = tuple(fill for shape in shapes for fill in _fills(shape, scale))
+        fills = _baked([fill for shape in shapes for fill in _fills(shape, scale)])
         known = _REMEMBERED[key] = (shapes, fills)
     for ink, box, mask in known[1]:
         image.paste(ink, box, mask)
+
+
+def _baked(fills: list[_Fill]) -> tuple[_Fill, ...]:
+    """The fills as one picture, where there are many and the first one is the ground of all."""
+    ground = fills[0] if fills else None
+    if ground is None or len(fills) < _MANY or ground.mask is not None:
+        return tuple(fills)
+    left, top, right, bottom = ground.box
+    sprite = Image.new("RGB", (right - left, bottom - top))
+    for ink, box, mask in fills:
+        sprite.paste(ink, (box[0] - left, box[1] - top, box[2] - left, box[3] - top), mask)
+    return (_Fill(sprite, ground.box),)
 
 
 def _fills(shape: Shape, scale: float) -> list[_Fill]:
@@ -148,7 +168,7 @@ def _corner_masks(radius: int, width: int) -> tuple[Image.Image, ...]:
     disc = Image.new("L", (size, size), 0)
     pen = ImageDraw.Draw(disc)
     pen.ellipse((0, 0, size - 1, size - 1), fill=255)
-    if width:
+    if 0 < width < radius:
         inset = width * _SMOOTH
         pen.ellipse((inset, inset, size - 1 - inset, size - 1 - inset), fill=0)
     disc = disc.resize((2 * radius, 2 * radius), Image.Resampling.BOX)
@@ -200,22 +220,22 @@ def _draw_stroke(pen: ImageDraw.ImageDraw, stroke: Stroke, unit: float) -> None:
 
 def _words(shape: Words, box: Rect, scale: float) -> list[_Fill]:
     size = max(1, int(shape.size * scale))
-    mask, left_bearing, top, ascent_middle = _line_mask(shape.text, size, shape.bold)
+    mask, shift_x, shift_y = _line_mask(shape.text, size, shape.bold)
     if mask is None:
         return []
     left, upper, right, lower = box
     match shape.align:
         case "left":
-            x = left + left_bearing
+            x = left + shift_x
         case "centre":
             x = (left + right - mask.width) // 2
         case "right":
-            x = right - mask.width - left_bearing
-    y = (upper + lower) // 2 + ascent_middle + top
+            x = right - mask.width - max(0, shift_x)
+    y = (upper + lower) // 2 + shift_y
     ink = _rgb(shape.colour)
     fills = [_Fill(ink, (x, y, x + mask.width, y + mask.height), mask)]
     if shape.underlined:
-        line = (upper + lower) // 2 + ascent_middle + max(1, size // 8)
+        line = (upper + lower) // 2 + round(size * (_MIDDLE + 0.12))
         fills.append(_Fill(ink, (x, line, x + mask.width, line + max(1, size // 16))))
     if shape.clip is None:
         return fills
@@ -241,21 +261,25 @@ def _line_mask(
     text: str,
     size: int,
     bold: bool,  # noqa: FBT001 - a cached part
-) -> tuple[Image.Image | None, int, int, int]:
-    """The line's mask, where it begins beside and above the baseline, and the baseline's depth."""
-    font = font_for(script_of(text), size, bold=bold)
-    direction = "rtl" if is_read_leftward(text) else None
-    left, top, right, bottom = font.getbbox(text, anchor="ls", direction=direction)
-    width, height = int(right - left), int(bottom - top)
-    if width <= 0 or height <= 0:
-        return None, 0, 0, 0
-    mask = Image.new("L", (width, height), 0)
-    ImageDraw.Draw(mask).text(
-        (-left, -top), text, fill=255, font=font, anchor="ls", direction=direction
+) -> tuple[Image.Image | None, int, int]:
+    """The line's mask, and where it begins beside the line's start and above its middle."""
+    leftward = is_read_leftward(text)
+    font = _font(script_of(text), size, bold, leftward)
+    width, height = width_px(text, size, bold=bold) + 2 * size, 3 * size
+    scratch = Image.new("L", (width, height), 0)
+    base = 2 * size
+    direction = "rtl" if leftward else None
+    ImageDraw.Draw(scratch).text(
+        (size, base), text, fill=255, font=font, anchor="ls", direction=direction
     )
-    return mask, int(left), int(top), round(size * 0.36)
+    inked = scratch.getbbox()
+    if inked is None:
+        return None, 0, 0
+    return scratch.crop(inked), inked[0] - size, inked[1] - base + round(size * _MIDDLE)
 
 
-def dimmed(image: Image.Image, share: float) -> Image.Image:
-    """The image with something dark before it that hides that share of it."""
-    return ImageChops.multiply(image, Image.new("RGB", image.size, (round(255 * (1 - share)),) * 3))
+@lru_cache(maxsize=256)
+def _font(script: Script, size: int, bold: bool, shaped: bool) -> ImageFont.FreeTypeFont:  # noqa: FBT001 - a cached part
+    """The font at a size; only letters that join need to be shaped, which takes long."""
+    engine = ImageFont.Layout.RAQM if shaped else ImageFont.Layout.BASIC
+    return ImageFont.truetype(io.BytesIO(font_bytes(script, bold=bold)), size, layout_engine=engine)

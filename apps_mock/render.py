@@ -26,8 +26,9 @@ def draw(scene: Scene, *, width_px: int | None = None) -> Image.Image:
     """
     _, _, width, height = scene.root.bounds
     scale = 1.0 if width_px is None else width_px / width
-    image = Image.new("RGB", (round(width * scale), round(height * scale)))
-    for group in groups_of(scene):
+    paper, groups = groups_of(scene)
+    image = Image.new("RGB", (round(width * scale), round(height * scale)), paper)
+    for group in groups:
         paint(image, group, scale)
     return image
 

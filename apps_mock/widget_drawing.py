@@ -125,6 +125,8 @@ def _text_of_unknown_kind(drawn: Drawn) -> list[Shape]:
 def _touched_text(drawn: Drawn) -> list[Shape]:
     node, style = drawn.node, drawn.style
     left, top, right, bottom = node.bounds
+    if not node.text:
+        return []
     if style.launcher and bottom - top >= style.px(60) and right - left < style.px(200):
         return _tile(drawn)
     if drawn.role == "link" or drawn.place == "web":
@@ -194,6 +196,8 @@ def _divider(bounds: Rect, style: Style) -> Box:
 
 def _button(drawn: Drawn) -> list[Shape]:
     node, theme = drawn.node, drawn.style.theme
+    if not node.text:
+        return []
     if node.checkable and drawn.role != "option":
         return _chip(drawn)
     colour = theme.faint if not node.enabled else theme.accent
