@@ -1,7 +1,443 @@
-"""Tasks in the browser app."""
+"""Tasks in the browser: looking things up, and the browser's own tabs, bookmarks and settings."""
 
 from __future__ import annotations
 
-from apps_mock.templates import Template
+from dataclasses import replace
 
-TEMPLATES: tuple[Template, ...] = ()
+from apps_mock.apps.browser import ENGINE, HOME_PAGE, Bookmark, BrowserData, Tab, fixture
+from apps_mock.apps.browser_view import texts_of
+from apps_mock.apps.browser_web import count_of, title_of
+from apps_mock.entities import Draw
+from apps_mock.plans import Entry, Fill, GiveAnswer, GiveUp, Hold, Plan, Press
+from apps_mock.suites.browser_forms import FORM_TEMPLATES
+from apps_mock.suites.browser_paths import VISITS, from_site, search, search_page
+from apps_mock.templates import Instance, Template
+from apps_mock.wanted import Answer, Change, PageGoal
+from apps_mock.widgets import Event
+
+
+def _weather(draw: Draw) -> Instance:
+    data = fixture(draw)
+    shown = draw.random.choice(data.forecasts)
+    plan = search_page(shown.city, f"weather/{shown.id}")
+    plan["web", f"weather/{shown.id}"] = GiveAnswer()
+    answer = Answer("number", str(shown.now), shown=f"{shown.now} °C")
+    return Instance({"city": shown.city}, data, plan, answer=answer, free=VISITS)
+
+
+def _rain(draw: Draw) -> Instance:
+    data = fixture(draw)
+    shown = draw.random.choice(data.forecasts)
+    plan = from_site(f"weather/{shown.id}")
+    plan["web", f"weather/{shown.id}"] = GiveAnswer()
+    answer = Answer("number", str(shown.rain), shown=f"{shown.rain} %")
+    return Instance({"city": shown.city}, data, plan, answer=answer, free=VISITS)
+
+
+def _show_weather(draw: Draw) -> Instance:
+    data = fixture(draw)
+    shown = draw.random.choice(data.forecasts)
+    path = f"weather/{shown.id}"
+    plan = search_page(shown.city, path)
+    return Instance({"city": shown.city}, data, plan, page=PageGoal("web", path), free=VISITS)
+
+
+def _private(draw: Draw) -> Instance:
+    return Instance({}, fixture(draw), _to_private(), page=PageGoal("private"))
+
+
+def _to_private() -> Plan:
+    return {("home", ""): Press(Event("go", "private"))}
+
+
+def _private_search(draw: Draw) -> Instance:
+    data, query = fixture(draw), draw.city()
+    plan = _to_private()
+    plan["private", ""] = Fill((Entry("address", query),), Event("search"))
+    return Instance({"query": query}, data, plan, page=PageGoal("private_results", query))
+
+
+def _search(draw: Draw) -> Instance:
+    data = fixture(draw)
+    query = draw.random.choice([*(each.city for each in data.forecasts), draw.city()])
+    return Instance({"query": query}, data, search(query), page=PageGoal("results", query))
+
+
+def _site(draw: Draw) -> Instance:
+    data = fixture(draw)
+    site = draw.random.choice(data.sites)
+    plan = from_site(site.id)
+    return Instance({"site": site.name}, data, plan, page=PageGoal("web", site.id), free=VISITS)
+
+
+def _article(draw: Draw) -> Instance:
+    data = fixture(draw)
+    shown = draw.random.choice(data.articles)
+    path = f"news/{shown.id}"
+    words = {"person": shown.person, "site": _name(data, "news")}
+    return Instance(words, data, from_site(path), page=PageGoal("web", path), free=VISITS)
+
+
+def _name(data: BrowserData, site: str) -> str:
+    return title_of(data, site)
+
+
+def _train(draw: Draw) -> Instance:
+    data = fixture(draw)
+    train = draw.random.choice(data.departures)
+    path = f"trains/{train.station}"
+    plan = from_site(path)
+    plan["web", path] = GiveAnswer()
+    own = [each for each in data.departures if each.station == train.station]
+    first = min(each.time for each in own if each.destination == train.destination)
+    words = {"station": train.station, "destination": train.destination}
+    return Instance(words, data, plan, answer=Answer("time", first), free=VISITS)
+
+
+def _ingredients(draw: Draw) -> Instance:
+    data = fixture(draw)
+    recipe = draw.random.choice(data.recipes)
+    path = f"recipes/{recipe.id}"
+    plan = search_page(recipe.dish, path)
+    plan["web", path] = GiveAnswer()
+    answer = Answer("list", "\n".join(recipe.ingredients))
+    return Instance({"dish": recipe.dish}, data, plan, answer=answer, free=VISITS)
+
+
+def _minutes(draw: Draw) -> Instance:
+    data = fixture(draw)
+    recipe = draw.random.choice(data.recipes)
+    path = f"recipes/{recipe.id}"
+    plan = from_site(path)
+    plan["web", path] = GiveAnswer()
+    words = {"dish": recipe.dish, "site": _name(data, "recipes")}
+    return Instance(words, data, plan, answer=Answer("number", str(recipe.minutes)), free=VISITS)
+
+
+def _count_word(draw: Draw) -> Instance:
+    """How often a word stands on a page is asked for: the browser counts."""
+    data = fixture(draw)
+    article = draw.random.choice(data.articles)
+    path, word = f"news/{article.id}", article.city
+    plan = from_site(path)
+    plan["web", path] = Press(Event("find", path))
+    plan["find", path] = Fill((Entry("find", word),), Event("find_word"))
+    plan["found", f"{path}|{word}"] = GiveAnswer()
+    count = str(count_of(texts_of(data, path), word))
+    words = {"word": word, "person": article.person, "site": _name(data, "news")}
+    return Instance(words, data, plan, answer=Answer("number", count), free=VISITS)
+
+
+def _missing(draw: Draw) -> Instance:
+    data, query = fixture(draw), draw.city()
+    plan = search(query)
+    plan["results", query] = GiveUp()
+    return Instance({"city": query}, data, plan, infeasible=True, free=VISITS)
+
+
+def _bookmark(draw: Draw) -> Instance:
+    data = fixture(draw)
+    recipe = draw.random.choice(data.recipes)
+    path = f"recipes/{recipe.id}"
+    kept = tuple(mark for mark in data.bookmarks if mark.path != path)
+    plan = search_page(recipe.dish, path)
+    plan["web", path] = Press(Event("add_bookmark", path))
+    change = Change("bookmarks", None, (("path", path),))
+    data = replace(data, bookmarks=kept)
+    return Instance({"dish": recipe.dish}, data, plan, (change,), free=VISITS)
+
+
+def _drop_bookmark(draw: Draw) -> Instance:
+    data = fixture(draw)
+    shown = draw.random.choice(data.forecasts)
+    mark = Bookmark("b9", f"weather/{shown.id}")
+    others = tuple(each for each in data.bookmarks if each.path != mark.path)
+    plan: Plan = {
+        ("home", ""): Press(Event("go", "bookmarks")),
+        ("bookmarks", ""): Hold(Event("go", "drop_bookmark", mark.id)),
+        ("drop_bookmark", mark.id): Press(Event("remove_bookmark", mark.id)),
+    }
+    change = Change("bookmarks", mark.id, removed=True)
+    data = replace(data, bookmarks=(*others, mark))
+    return Instance({"city": shown.city}, data, plan, (change,), free=VISITS)
+
+
+def _close_tab(draw: Draw) -> Instance:
+    data = fixture(draw)
+    recipe = draw.random.choice(data.recipes)
+    tab = Tab("k9", f"recipes/{recipe.id}")
+    others = tuple(each for each in data.tabs if each.path != tab.path)
+    plan: Plan = {
+        ("home", ""): Press(Event("go", "tabs")),
+        ("tabs", ""): Press(Event("close_tab", tab.id)),
+    }
+    change = Change("tabs", tab.id, removed=True)
+    data = replace(data, tabs=(*others, tab))
+    return Instance({"dish": recipe.dish}, data, plan, (change,), free=VISITS)
+
+
+def _home_page(draw: Draw) -> Instance:
+    data = fixture(draw)
+    site = draw.random.choice(data.sites)
+    change = Change("preferences", HOME_PAGE, (("value", site.id),))
+    plan = _preferring(HOME_PAGE, site.id)
+    return Instance({"site": site.name}, data, plan, (change,), free=VISITS)
+
+
+def _preferring(key: str, value: str) -> Plan:
+    return {
+        ("home", ""): Press(Event("go", "settings")),
+        ("settings", ""): Press(Event("go", key)),
+        (key, ""): Press(Event("prefer", key, value)),
+    }
+
+
+def _engine(draw: Draw) -> Instance:
+    data = fixture(draw)
+    engine = draw.random.choice(data.engines[1:])
+    change = Change("preferences", ENGINE, (("value", engine),))
+    plan = _preferring(ENGINE, engine)
+    return Instance({"engine": engine}, data, plan, (change,), free=VISITS)
+
+
+def _clear_history(draw: Draw) -> Instance:
+    data = fixture(draw)
+    plan: Plan = {
+        ("home", ""): Press(Event("go", "history")),
+        ("history", ""): Press(Event("go", "clear")),
+        ("clear", ""): Press(Event("clear_history")),
+    }
+    changes = tuple(Change("history", visit.id, removed=True) for visit in data.history)
+    return Instance({}, data, plan, changes)
+
+
+TEMPLATES = (
+    Template(
+        name="general_weather",
+        app="browser",
+        oracle_steps=6,
+        phrasings=(
+            "What is the temperature in {city} now according to the web",
+            "Search the web for the weather in {city} and say how many degrees it has",
+        ),
+        set_up=_weather,
+        tags=("answer", "scrolls"),
+        held_out=("How warm is it in {city} according to the browser",),
+        suite="general",
+    ),
+    Template(
+        name="general_rain",
+        app="browser",
+        oracle_steps=5,
+        phrasings=(
+            "What is the chance of rain in {city} in per cent according to the web",
+            "Look in the browser how likely rain is in {city} in per cent",
+        ),
+        set_up=_rain,
+        tags=("answer", "scrolls"),
+        held_out=("With how many per cent does the web expect rain in {city}",),
+        suite="general",
+    ),
+    Template(
+        name="general_show_weather",
+        app="browser",
+        oracle_steps=6,
+        phrasings=(
+            "Show the weather in {city} in the browser",
+            "Search the web for the weather in {city} and open it",
+        ),
+        set_up=_show_weather,
+        tags=("scrolls",),
+        held_out=("Open the page about the weather in {city}",),
+        suite="general",
+    ),
+    Template(
+        name="general_private",
+        app="browser",
+        oracle_steps=4,
+        phrasings=("Open a private tab in the browser", "Start a new private tab"),
+        set_up=_private,
+        tags=("no_parameters",),
+        held_out=("I want to browse without leaving traces",),
+        suite="general",
+    ),
+    Template(
+        name="general_private_search",
+        app="browser",
+        oracle_steps=7,
+        phrasings=(
+            "Search for {query} in a private tab of the browser",
+            "Open a private tab and look for {query} on the web",
+        ),
+        set_up=_private_search,
+        held_out=("Look for {query} on the web without leaving traces",),
+        suite="general",
+    ),
+    Template(
+        name="general_search",
+        app="browser",
+        oracle_steps=5,
+        phrasings=("Search the web for {query}", "Look for {query} in the browser"),
+        set_up=_search,
+        held_out=("What does the web know about {query}",),
+        suite="general",
+    ),
+    Template(
+        name="general_site",
+        app="browser",
+        oracle_steps=4,
+        phrasings=("Go to the web site {site}", "Open {site} in the browser"),
+        set_up=_site,
+        tags=("scrolls",),
+        held_out=("Take me to {site} on the web",),
+        suite="general",
+    ),
+    Template(
+        name="general_news",
+        app="browser",
+        oracle_steps=5,
+        phrasings=(
+            "Open the news about {person} on the web site {site}",
+            "Show what {site} reports about {person} in the browser",
+        ),
+        set_up=_article,
+        tags=("scrolls",),
+        held_out=("Read on {site} what {person} has done",),
+        suite="general",
+    ),
+    Template(
+        name="general_train",
+        app="browser",
+        oracle_steps=5,
+        phrasings=(
+            "When does the first train from {station} to {destination} leave according to the web",
+            (
+                "Look in the web timetable at what time the first train goes from {station} to "
+                "{destination}"
+            ),
+        ),
+        set_up=_train,
+        tags=("answer", "scrolls"),
+        held_out=("At what time can one leave {station} for {destination} says the web",),
+        suite="general",
+    ),
+    Template(
+        name="general_ingredients",
+        app="browser",
+        oracle_steps=6,
+        phrasings=(
+            "Which ingredients does the recipe for {dish} on the web need",
+            "Search the web for {dish} and list the ingredients",
+        ),
+        set_up=_ingredients,
+        tags=("answer", "scrolls"),
+        held_out=("What do I have to buy to cook {dish} as the web says",),
+        suite="general",
+    ),
+    Template(
+        name="general_minutes",
+        app="browser",
+        oracle_steps=5,
+        phrasings=(
+            "How many minutes does {dish} take according to the web site {site}",
+            "Look on {site} how long one cooks {dish} in minutes",
+        ),
+        set_up=_minutes,
+        tags=("answer", "scrolls"),
+        held_out=("For how many minutes is {dish} cooked says {site}",),
+        suite="general",
+    ),
+    Template(
+        name="general_count",
+        app="browser",
+        oracle_steps=10,
+        phrasings=(
+            "How often does the word {word} stand in the news about {person} on {site}",
+            "Open what {site} reports about {person} and count the word {word} on the page",
+        ),
+        set_up=_count_word,
+        tags=("answer", "scrolls"),
+        held_out=("Find out how many times {site} writes {word} when it reports about {person}",),
+        suite="general",
+    ),
+    Template(
+        name="general_missing",
+        app="browser",
+        oracle_steps=5,
+        phrasings=(
+            "Open the page about {city} that a web search finds",
+            "Search the web for {city} and open the first page",
+        ),
+        set_up=_missing,
+        tags=("infeasible",),
+        held_out=("Show a page of the web that is about {city}",),
+        suite="general",
+    ),
+    Template(
+        name="browser_bookmark",
+        app="browser",
+        oracle_steps=7,
+        phrasings=(
+            "Bookmark the recipe for {dish} in the browser",
+            "Search the web for {dish} and save the page as a bookmark",
+        ),
+        set_up=_bookmark,
+        tags=("scrolls",),
+        held_out=("Keep the page about {dish} among my bookmarks",),
+    ),
+    Template(
+        name="browser_drop_bookmark",
+        app="browser",
+        oracle_steps=5,
+        phrasings=(
+            "Remove the bookmark of the weather in {city} from the browser",
+            "Delete the browser bookmark for the weather in {city}",
+        ),
+        set_up=_drop_bookmark,
+        held_out=("My bookmarks shall no longer have the weather in {city}",),
+    ),
+    Template(
+        name="browser_close_tab",
+        app="browser",
+        oracle_steps=4,
+        phrasings=(
+            "Close the browser tab with the recipe for {dish}",
+            "In the browser close the tab about {dish}",
+        ),
+        set_up=_close_tab,
+        tags=("scrolls",),
+        held_out=("The tab that shows how to cook {dish} is not needed any more",),
+    ),
+    Template(
+        name="browser_home_page",
+        app="browser",
+        oracle_steps=6,
+        phrasings=(
+            "Make {site} the home page of the browser",
+            "Set the home page to {site} in the settings of the browser",
+        ),
+        set_up=_home_page,
+        held_out=("The browser shall have {site} as its home page",),
+    ),
+    Template(
+        name="browser_engine",
+        app="browser",
+        oracle_steps=6,
+        phrasings=(
+            "Make {engine} the search engine of the browser",
+            "Set the search engine to {engine} in the settings of the browser",
+        ),
+        set_up=_engine,
+        held_out=("From now on the browser shall search with {engine}",),
+    ),
+    Template(
+        name="browser_clear_history",
+        app="browser",
+        oracle_steps=6,
+        phrasings=("Clear the history of the browser", "Delete all visited pages in the browser"),
+        set_up=_clear_history,
+        tags=("no_parameters",),
+        held_out=("Nobody shall see which pages I visited",),
+    ),
+    *FORM_TEMPLATES,
+)

@@ -138,23 +138,12 @@ def _size(draw: Draw) -> Instance:
     return Instance({"label": app.label}, data, plan, answer=answer)
 
 
-def _better(draw: Draw) -> Instance:
-    """Two ratings have to be compared: both apps' pages are looked at."""
-    data = fixture(draw)
-    one, two = draw.random.sample(data.apps, 2)
-    lower, higher = sorted(draw.random.sample(range(21, 50), 2))
-    first, second = draw.random.sample((lower, higher), 2)
-    apps = changed(data.apps, one.id, rating=first)
-    data = replace(data, apps=changed(apps, two.id, rating=second))
-    plan = to_app(two)
-    plan["app", two.id] = GiveAnswer()
-    return Instance(
-        {"one": one.label, "two": two.label},
-        data,
-        plan,
-        answer=Answer("name", one.label if first > second else two.label),
-        stages=(Stage("store", to_app(one), page=("app", one.id)),),
-    )
+def _rating(draw: Draw) -> Instance:
+    data, app = store_with(draw, installed=False)
+    plan = to_app(app)
+    plan["app", app.id] = GiveAnswer()
+    answer = Answer("number", f"{app.rating / 10:.1f}")
+    return Instance({"label": app.label}, data, plan, answer=answer)
 
 
 def _missing(draw: Draw) -> Instance:
@@ -268,16 +257,16 @@ TEMPLATES = (
         suite="install",
     ),
     Template(
-        name="install_better",
+        name="install_rating",
         app="store",
-        oracle_steps=13,
+        oracle_steps=7,
         phrasings=(
-            "Which app has the better rating in Bazaar {one} or {two}",
-            "Compare {one} with {two} in Bazaar and name the one with more stars",
+            "How many stars does {label} have in Bazaar on average",
+            "What is the rating of {label} in Bazaar",
         ),
-        set_up=_better,
-        tags=("answer",),
-        held_out=("Do people in Bazaar like {one} or {two} more",),
+        set_up=_rating,
+        tags=("answer", "scrolls"),
+        held_out=("With how many stars do people in Bazaar rate {label}",),
         suite="install",
     ),
     Template(
