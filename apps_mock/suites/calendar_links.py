@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from apps_mock.apps import clock, contacts, notes
+from apps_mock.apps import clock, contacts, messages, notes
 from apps_mock.apps.calendar_events import DEFAULT_MINUTES, CalendarEvent
 from apps_mock.entities import Draw
 from apps_mock.plans import Entry, Fill, Press, Stage
+from apps_mock.records import fresh_id
 from apps_mock.suites.calendar_scenes import (
     Scene,
     adding,
@@ -112,6 +113,70 @@ def _phone_of_contact(draw: Draw) -> Instance:
     )
 
 
+def _from_message(draw: Draw) -> Instance:
+    """Somebody wrote on which day and at which time an event takes place."""
+    today, day = day_ahead(draw)
+    scene = Scene(draw, today)
+    event = scene.new(day, minutes=DEFAULT_MINUTES)
+    book = contacts.fixture(draw)
+    person, *others = draw.random.sample(book.contacts, 3)
+    talks = messages.conversations(
+        draw, [each.phone for each in (person, *others)], before=f"{today}T06:00"
+    )
+    text = f"{event.title} {day} {event.start}"
+    told = messages.Message(
+        fresh_id(talks.messages, "m"), person.phone, text, sent=False, at=f"{today}T06:30"
+    )
+    return Instance(
+        words={"title": event.title, "name": person.name},
+        data=scene.data,
+        others={
+            "contacts": book,
+            "messages": replace(talks, messages=(*talks.messages, told)),
+        },
+        stages=(
+            Stage(
+                "messages",
+                {("home", ""): Press(Event("go", "thread", person.phone))},
+                page=("thread", person.phone),
+            ),
+        ),
+        plan=adding(event, today),
+        changes=(new_event(event),),
+        now=scene.now,
+    )
+
+
+def _send_location(draw: Draw) -> Instance:
+    """Somebody gets a message that says where an event takes place."""
+    today, day = day_ahead(draw)
+    scene = Scene(draw, today)
+    event = scene.put(scene.new(day, location=scene.location()))
+    book = contacts.fixture(draw)
+    person, *others = draw.random.sample(book.contacts, 3)
+    values = {
+        "number": person.phone,
+        "text": event.location,
+        "sent": True,
+        "at": scene.now,
+        "read": True,
+    }
+    return Instance(
+        words={"title": event.title, "name": person.name},
+        data=messages.conversations(draw, [each.phone for each in others], before=f"{today}T06:00"),
+        others={"calendar": scene.data, "contacts": book},
+        stages=(_looked_up(event),),
+        plan={
+            ("home", ""): Press(Event("go", "compose")),
+            ("compose", ""): Fill(
+                (Entry("to", person.name), Entry("text", event.location)), Event("send")
+            ),
+        },
+        changes=(Change("messages", None, tuple(values.items())),),
+        now=scene.now,
+    )
+
+
 TEMPLATES = (
     Template(
         name="calendar_alarm",
@@ -159,6 +224,30 @@ TEMPLATES = (
         ),
         held_out=("I must call {name} about {title} so note the number in the event",),
         set_up=_phone_of_contact,
+        tags=("cross_app", "scrolls"),
+    ),
+    Template(
+        name="calendar_from_message",
+        app="calendar",
+        oracle_steps=20,
+        phrasings=(
+            "Put {title} into the calendar as {name} wrote it to me in a message",
+            "Add the event {title} with the day and time that {name} sent me",
+        ),
+        held_out=("{name} wrote when {title} is so fill in my calendar",),
+        set_up=_from_message,
+        tags=("cross_app", "scrolls"),
+    ),
+    Template(
+        name="calendar_send_location",
+        app="messages",
+        oracle_steps=16,
+        phrasings=(
+            "Send {name} the location of the event {title} by message",
+            "Write a message to {name} that says where {title} takes place",
+        ),
+        held_out=("Let {name} know by message where {title} is",),
+        set_up=_send_location,
         tags=("cross_app", "scrolls"),
     ),
 )

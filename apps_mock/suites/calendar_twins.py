@@ -270,7 +270,7 @@ TEMPLATES = (
             "Because of {name} remove everything that my calendar has this {weekday}",
         ),
         held_out=(
-            "Keep this {weekday} free for {name} and take all its events out of my calendar",
+            "Keep this {weekday} free for {name} and take its events out of my calendar",
         ),
         set_up=_delete_relative,
         tags=("scrolls",),
