@@ -65,7 +65,14 @@ ALARM_LABELS = tuple(
     "Gym Swim Yoga School Market Medicine Breakfast Laundry Piano Garden Meeting Airport Dentist "
     "Bakery Choir Library Chess Football Painting Rehearsal Shopping Cleaning Lunch Walk Run Bus "
     "Ferry Lecture Exam Nap Prayer Tea Soup Plants Dog Cat Kids Guitar Violin Ballet Judo Rowing "
-    "Sauna Theatre Cinema Post Bank Clinic Haircut Vet Paint Study Homework Reading Stretch".split()
+    "Sauna Theatre Cinema Post Bank Clinic Haircut Vet Paint Study Homework Reading Stretch "
+    "Workshop Seminar Picnic Barbecue Concert Opera Museum Gallery Auction Fair Parade Festival "
+    "Wedding Birthday Reunion Dinner Supper Brunch Banquet Tasting Baking Cooking Ironing Mending "
+    "Sewing Knitting Weaving Pottery Sculpture Drawing Origami Calligraphy Drums Flute Harp Cello "
+    "Trumpet Tennis Squash Hockey Cricket Rugby Golf Archery Fencing Boxing Climbing Hiking "
+    "Cycling Sailing Surfing Skating Skiing Fishing Gardening Pruning Mowing Raking Watering "
+    "Recycling Delivery Repair Inspection Audit Interview Training Briefing Review Deadline "
+    "Payment Invoice Insurance Passport Visa Embassy Station Harbour Terminal Checkout".split()
 )
 APP_NAMES = tuple(
     "Notes Camera Gallery Music Podcasts Weather Maps Calculator Recorder Translator Scanner "
