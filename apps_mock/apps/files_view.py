@@ -25,7 +25,7 @@ _KEYS: dict[str, Callable[[File], tuple[str, int]]] = {
     "date": lambda file: (file.day, 0),
     "size": lambda file: ("", file.size_kb),
 }
-_ICONS = {"PDF": "document", "JPG": "image", "MP3": "music", "MP4": "video"}
+_ICONS = {"PDF": "file", "JPG": "image", "MP3": "music", "MP4": "video"}
 
 State = AppState[FilesData]
 

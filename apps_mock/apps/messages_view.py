@@ -130,7 +130,7 @@ def _compose(_state: State, page: Page, look: Look) -> Screen:
     )
 
 
-def _pick(state: State, page: Page, look: Look) -> Screen:
+def _pick(state: State, _page: Page, look: Look) -> Screen:
     contacts = look.ordered(people(state), lambda contact: contact.name)
     rows: list[Widget] = [
         Row(contact.name, contact.phone, on_tap=Event("pick", contact.phone))
