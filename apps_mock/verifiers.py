@@ -160,12 +160,27 @@ def _compare(  # noqa: PLR0917 - one private call
     if old is None or new is None:
         return
     after_tables = dict(tables_of(new))
+    effects.extend(_changed_facts(app, old, new, after_tables))
     for table, records in tables_of(old):
         own = [change for change in changes if change.table == table]
-        if not own and after_tables[table] is records:
+        now = after_tables.get(table, ())
+        if not own and now is records:
             continue
         found = [] if table in free else effects
-        _compare_table(f"{app}.{table}", records, after_tables[table], own, checks, found)
+        _compare_table(f"{app}.{table}", records, now, own, checks, found)
+
+
+def _changed_facts(
+    app: str,
+    old: Any,  # Any: every app has its own type of data
+    new: Any,  # Any: as above
+    tables: dict[str, tuple[Any, ...]],  # Any: as above
+) -> Iterator[SideEffect]:
+    """What differs beside the tables: no action changes it."""
+    for entry in fields(old):
+        value = getattr(new, entry.name)
+        if entry.name not in tables and getattr(old, entry.name) != value:
+            yield SideEffect(app, entry.name, "", "", f"became {value!r}")
 
 
 def _compare_table(  # noqa: PLR0917 - one private call

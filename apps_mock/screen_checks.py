@@ -1,0 +1,134 @@
+"""What is wrong with the screens that an oracle passes: languages, places, XML and pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
+
+from apps_mock.catalogue import knows
+from apps_mock.dispatch import view
+from apps_mock.layout_check import layout_faults
+from apps_mock.look import Look, Wording, draw_look
+from apps_mock.phone import MockPhone
+from apps_mock.registry import APPS
+from device_runtime.ports import Decided, Policy, PolicyRequest
+from device_runtime.ui_tree import elements_of, parse
+
+
+@dataclass(slots=True)
+class ScreenFaults:
+    """What was found, each fault once.
+
+    Attributes:
+        untranslated: locale and text of what no catalogue knows.
+        layout: texts and places that lie on each other, or that are cut off.
+        faces: what can be touched without being drawn.
+        xml: screens whose XML says something else than their elements.
+    """
+
+    untranslated: dict[str, None] = field(default_factory=dict)
+    layout: dict[str, None] = field(default_factory=dict)
+    faces: dict[str, None] = field(default_factory=dict)
+    xml: dict[str, None] = field(default_factory=dict)
+
+    def texts(self) -> tuple[str, ...]:
+        """One line per fault."""
+        return (*self.untranslated, *self.layout, *self.faces, *self.xml)
+
+
+class ScreenWatch:
+    """Looks at every screen on which a policy decides.
+
+    Attributes:
+        faults: what was found so far.
+        compare_faces: whether pixels are compared with the view hierarchy from now on.
+    """
+
+    def __init__(self, phone: MockPhone) -> None:
+        self.faults = ScreenFaults()
+        self.compare_faces = False
+        self._phone = phone
+
+    def watching(self, policy: Policy) -> Policy:
+        """The same policy, watched."""
+        return _Watched(self, policy)
+
+    def look_at_screen(self) -> None:
+        """Take in the screen that shows."""
+        task = self._phone.task
+        look = draw_look(task.split, task.look)
+        found = self.faults
+        found.untranslated.update(dict.fromkeys(untranslated(self._phone, look)))
+        found.layout.update(dict.fromkeys(layout_faults(self._phone.laid_out, look)))
+        found.xml.update(dict.fromkeys(xml_faults(self._phone)))
+
+
+class _Watched:
+    """A policy whose screens are looked at."""
+
+    def __init__(self, watch: ScreenWatch, policy: Policy) -> None:
+        self._watch = watch
+        self._policy = policy
+        self.wants_encoding = policy.wants_encoding
+
+    def decide(self, requests: Sequence[PolicyRequest]) -> list[Decided]:
+        """What the policy decides."""
+        self._watch.look_at_screen()
+        return self._policy.decide(requests)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ListeningLook(Look):
+    """A look that remembers what it was asked to say and has no translation for."""
+
+    unknown: list[str] = field(default_factory=list)
+
+    def __eq__(self, other: object) -> bool:
+        """It equals no other, so that nothing that was remembered for another is taken for it."""
+        return self is other
+
+    def __hash__(self) -> int:
+        return hash((self.seed, self.locale))
+
+    def say(self, text: str) -> str:
+        if not knows(text, self.locale):
+            self.unknown.append(text)
+        return Look.say(self, text)
+
+    def word(self, key: str | Wording) -> str:
+        text = replace(self, locale="en").word(key) if self.locale != "en" else ""
+        if text and not knows(text, self.locale):
+            self.unknown.append(text)
+        return Look.word(self, key)
+
+
+def untranslated(phone: MockPhone, look: Look) -> list[str]:
+    """What the present screen says in English because no catalogue has it in the look's locale."""
+    listening = _ListeningLook(*(getattr(look, entry.name) for entry in fields(Look)))
+    view(phone.state, listening)
+    where = phone.state.foreground or "launcher"
+    return [
+        f"{where} says {text!r} untranslated in {look.locale}; add it to locales/{where}.toml"
+        for text in listening.unknown
+        if text not in _app_labels()
+    ]
+
+
+@lru_cache(maxsize=1)
+def _app_labels() -> frozenset[str]:
+    """Names of apps, which may be the same in every language."""
+    return frozenset(app.label for app in APPS.values())
+
+
+def xml_faults(phone: MockPhone) -> list[str]:
+    """Where the XML of the present screen does not parse into the elements that are observed."""
+    seen = phone.observe()
+    parsed = elements_of(parse(phone.tree_xml()).roots, seen.width_px, seen.height_px)
+    if parsed == seen.elements:
+        return []
+    differ = [
+        element for element, other in zip(seen.elements, parsed, strict=False) if element != other
+    ]
+    first = differ[0].label if differ else f"{len(seen.elements)} or {len(parsed)} elements"
+    return [f"{seen.package}: the XML says something else than the screen about {first!r}"]
