@@ -50,9 +50,9 @@ def dispatch(state: PhoneState, event: Event, field_text: str = "") -> PhoneStat
     return after
 
 
-def _place(state: AnyAppState) -> tuple[int, str, str]:
+def _place(state: AnyAppState) -> tuple[int, str, str, bool]:
     page = state.page
-    return len(state.stack), page.name, page.argument
+    return len(state.stack), page.name, page.argument, bool(page.overlay)
 
 
 def go_back(state: PhoneState) -> PhoneState:

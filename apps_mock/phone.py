@@ -1,47 +1,16 @@
 """A phone in process: the clones behind the same port as a physical phone.
 
 Two levels. The port's level (`reset`, `observe`, `act`, `judge`) is what an agent uses. The input
-level (`touch`, `swipe`, `type_text`, `press`, `tree_xml`, ...) is what fingers do and what the ADB
-daemon serves; the port's actions are played through it, as on a real phone.
+level (`touch`, `swipe`, `type_text`, `press`, `tree_xml`, ...; see `live_phone`) is what fingers do
+and what the ADB daemon serves; the port's actions are played through it, as on a real phone.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
-from apps_mock.app_names import packages_by_label
-from apps_mock.clone_elements import elements_on
-from apps_mock.digests import StateHasher
-from apps_mock.dispatch import (
-    crashed,
-    dispatch,
-    focused_field,
-    go_back,
-    page_view,
-    turned,
-    view,
-)
-from apps_mock.effects import clipboard_of
-from apps_mock.errors import AppCrashError
-from apps_mock.layout import lay_out
-from apps_mock.look import Look, draw_look
-from apps_mock.phone_state import (
-    Overlay,
-    PhoneState,
-    focus_field,
-    foreground_of,
-    go_home,
-    hide_keyboard,
-    installed,
-    is_locked,
-    launch,
-    scrolled,
-    show_recents,
-)
-from apps_mock.places import LaidOut, Window, sizes_of
+from apps_mock.live_phone import LivePhone
+from apps_mock.look import draw_look
 from apps_mock.tasks import SUITE_VERSION, Task, draw
 from apps_mock.verifiers import VERIFIER_VERSION, Findings, claim_of, verdict_of, verify
-from apps_mock.widgets import Event, Screen
 from device_runtime.errors import InvalidActionError, UnknownTaskError
 from device_runtime.gestures import (
     InputEvent,
@@ -54,7 +23,6 @@ from device_runtime.gestures import (
     input_events,
 )
 from device_runtime.ports import ActOutcome, PhoneInfo, ResetOutcome
-from device_runtime.ui_tree import Node, to_xml
 from sync.vocabulary import (
     Action,
     Assignment,
@@ -69,23 +37,8 @@ from sync.vocabulary import (
 MODEL = "Clone 1"
 ANDROID_VERSION = "14"
 
-KEY_HOME, KEY_BACK, KEY_ENTER, KEY_DELETE = 3, 4, 66, 67
-KEY_ESCAPE, KEY_RECENTS = 111, 187
-LONG_PRESS_MS = 500
-"""A touch that lasts this long is a long press."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """One screen with everything that was computed of it."""
-
-    state: PhoneState
-    screen: Screen
-    laid_out: LaidOut
-    observation: Observation
-
-
-class MockPhone:
+class MockPhone(LivePhone):
     """One clone phone; implements the ports `Phone` and `Verifier`.
 
     Args:
@@ -94,17 +47,9 @@ class MockPhone:
     """
 
     def __init__(self, *, serial: str = "mock-0", state_hashes: bool = True) -> None:
+        super().__init__(state_hashes=state_hashes)
         self._serial = serial
-        self._state_hashes = state_hashes
         self._task: Task | None = None
-        self._state: PhoneState | None = None
-        self._look: Look = draw_look(Split.TRAIN, 0)
-        self._seen: _Seen | None = None
-        self._hasher = StateHasher()
-        self._generation = 0
-        self._broken: AppCrashError | None = None
-
-    # The port's level.
 
     def reset(self, assignment: Assignment) -> ResetOutcome:
         """Set the assignment's task up.
@@ -155,21 +100,6 @@ class MockPhone:
         self.raise_crash()
         return ActOutcome()
 
-    def raise_crash(self) -> None:
-        """Raise what broke since the last call, once.
-
-        Raises: AppCrashError: an app broke; its dialog shows.
-        """
-        crash, self._broken = self._broken, None
-        if crash is not None:
-            raise crash
-
-    def screenshot(self) -> bytes:
-        """The screen as PNG bytes."""
-        from apps_mock.render import png  # noqa: PLC0415 - Pillow loads only when somebody looks
-
-        return png(self.tree(), keyboard=self.keyboard_shown, now=self.state.time)
-
     def info(self) -> PhoneInfo:
         """What phone this is."""
         return PhoneInfo(
@@ -210,99 +140,6 @@ class MockPhone:
         """
         return self._verdict(EpisodeId(""), claim or finish())
 
-    # The input level.
-
-    def touch(self, x_px: int, y_px: int, *, duration_ms: int = 0) -> None:
-        """One finger down and up; held for `LONG_PRESS_MS` it is a long press."""
-        self._hush()
-        held = duration_ms >= LONG_PRESS_MS
-        for target in reversed(self.laid_out.targets):
-            left, top, right, bottom = target.bounds
-            if left <= x_px < right and top <= y_px < bottom:
-                if held and target.hold is not None:
-                    self._send(target.hold)
-                elif target.event is not None:
-                    self._send(target.event)
-                elif target.field and held:
-                    self._hold_field(target.field)
-                elif target.field:
-                    self._become(focus_field(self.state, target.field))
-                return
-
-    def swipe(self, x1: int, y1: int, x2: int, y2: int, *, duration_ms: int = 300) -> None:
-        """One finger along a line: what scrolls under its start follows it; else it is a touch."""
-        if abs(x1 - x2) < 16 and abs(y1 - y2) < 16:
-            self.touch(x1, y1, duration_ms=duration_ms)
-            return
-        self._hush()
-        state = self.state
-        if abs(x1 - x2) > abs(y1 - y2):
-            if state.overlays:
-                return
-            forward = (x2 < x1) != self._look.right_to_left
-            self._become(turned(state, 1 if forward else -1, self._look))
-        elif state.overlays:
-            self._swipe_overlay(x1, y1, y1 - y2)
-        elif y1 < sizes_of(self._look).status and y2 > y1:
-            self._become(state.under(Overlay("shade")))
-        else:
-            self._scroll(x1, y1, y1 - y2)
-
-    def type_text(self, text: str) -> None:
-        """Append characters to the focused field; without one they are lost."""
-        state = self.state
-        if state.focus and not state.overlays:
-            self._edit(self._field_text() + text)
-
-    def press(self, keycode: int, *, times: int = 1) -> None:
-        """Press a key by Android's code; unknown ones do nothing."""
-        self._hush()
-        if keycode == KEY_DELETE:
-            text = self._field_text()
-            if text and not self.state.overlays:
-                self._edit(text[: max(0, len(text) - times)])
-            return
-        for _ in range(times):
-            self._press_once(keycode)
-
-    def open_app(self, name: str) -> bool:
-        """Bring an app to the front by label or package; False where there is none."""
-        wanted = packages_by_label().get(name.casefold(), name.casefold())
-        for app in installed(self.state):
-            if wanted in {app.package.casefold(), app.name}:
-                if not is_locked(self.state):
-                    self._become(launch(replace(self.state, overlays=()), app.name))
-                return True
-        return False
-
-    def show(self, overlay: Overlay) -> None:
-        """Put something over what shows, as a fault of the phone does."""
-        self._become(self.state.under(overlay))
-
-    def tree(self) -> Node:
-        """The view hierarchy's root."""
-        return self.laid_out.root
-
-    def tree_xml(self) -> bytes:
-        """The view hierarchy as uiautomator writes it."""
-        return to_xml((self.tree(),))
-
-    def foreground(self) -> tuple[str, str]:
-        """Package and activity in front."""
-        return foreground_of(self.state)
-
-    @property
-    def keyboard_shown(self) -> bool:
-        """Whether the keyboard covers the lower part of the screen."""
-        return self.state.keyboard and not self.state.overlays
-
-    @property
-    def generation(self) -> int:
-        """Rises whenever the screen may have changed."""
-        return self._generation
-
-    # What oracle, gates and tests look at.
-
     @property
     def task(self) -> Task:
         """The task that is loaded."""
@@ -310,144 +147,9 @@ class MockPhone:
             raise RuntimeError("no task is loaded: call reset or load first")
         return self._task
 
-    @property
-    def state(self) -> PhoneState:
-        """The whole phone as one value."""
-        if self._state is None:
-            raise RuntimeError("no task is loaded: call reset or load first")
-        return self._state
-
-    def restore(self, state: PhoneState) -> None:
-        """Go on from a state that this phone was in: a snapshot is a reference."""
-        self._become(state)
-
-    @property
-    def laid_out(self) -> LaidOut:
-        """The present screen in its places."""
-        return self._look_at().laid_out
-
     def findings(self) -> Findings:
         """What the verifier finds in the present state."""
         return verify(self.task.state, self.state, self.task.wanted)
-
-    def state_hash(self) -> str:
-        """Exact hash (hex) of the present state."""
-        return self._hasher.digest(self.state)
-
-    # Inside.
-
-    def _become(self, state: PhoneState) -> None:
-        if state is not self._state:
-            self._state = state
-            self._generation += 1
-
-    def _look_at(self) -> _Seen:
-        state = self.state
-        if self._seen is not None and self._seen.state is state:
-            return self._seen
-        try:
-            screen = view(state, self._look)
-            laid_out = self._laid_out(screen, state)
-        except AppCrashError as crash:
-            self._break(crash)
-            return self._look_at()
-        look = self._look
-        package, activity = foreground_of(state)
-        observation = Observation(
-            width_px=look.width_px,
-            height_px=look.height_px,
-            elements=elements_on(laid_out.root, look.width_px, look.height_px),
-            package=package,
-            activity=activity,
-            keyboard_shown=self.keyboard_shown,
-            state_hash=self.state_hash() if self._state_hashes else None,
-        )
-        self._seen = _Seen(state, screen, laid_out, observation)
-        return self._seen
-
-    def _laid_out(self, screen: Screen, state: PhoneState) -> LaidOut:
-        """The screen in its places.
-
-        Raises: AppCrashError: the app's view holds what cannot be laid out.
-        """
-        look = self._look
-        page = state.front.page if state.front is not None and not state.overlays else None
-        window = Window(
-            package=foreground_of(state)[0],
-            width_px=look.width_px,
-            height_px=look.height_px,
-            scroll_px=page.scroll_px if page is not None else state.scroll_px,
-            focus=state.focus,
-            keyboard=state.keyboard and not state.overlays,
-            overlay=page.overlay if page is not None else "",
-            today=state.today,
-            notice=look.say(state.notice) if state.notice else "",
-        )
-        try:
-            return lay_out(screen, look, window)
-        except Exception as error:
-            if page is None:
-                raise
-            where = f"the screen of {page.name!r}"
-            raise AppCrashError(state.foreground, where, error) from error
-
-    def _send(self, event: Event) -> None:
-        """Let the phone have an event of its screen."""
-        try:
-            self._become(dispatch(self.state, event, self._field_text()))
-        except AppCrashError as crash:
-            self._break(crash)
-
-    def _edit(self, text: str) -> None:
-        self._send(Event("edit", self.state.focus, text))
-
-    def _break(self, crash: AppCrashError) -> None:
-        """Show an app's crash dialog; the port's level raises the error at its next call."""
-        self._broken = crash
-        self._become(crashed(self.state, crash.app))
-
-    def _hush(self) -> None:
-        """Take the notice away: the screen is touched."""
-        if self.state.notice:
-            self._become(replace(self.state, notice=""))
-
-    def _field_text(self) -> str:
-        """What the focused field shows."""
-        if not self.state.focus:
-            return ""
-        field = focused_field(self._page(), self.state)
-        return field.text if field is not None else ""
-
-    def _page(self) -> Screen:
-        """The app's screen, whatever lies over it."""
-        return (
-            self._look_at().screen if not self.state.overlays else page_view(self.state, self._look)
-        )
-
-    def _hold_field(self, key: str) -> None:
-        """A long press on a text field: its menu, where it has one."""
-        self._become(focus_field(self.state, key))
-        if self._field_text() or clipboard_of(self.state):
-            self._become(self.state.under(Overlay("text_menu", key)))
-
-    def _swipe_overlay(self, x1: int, y1: int, by_px: int) -> None:
-        """Swiping up opens a locked phone; the shade goes where it cannot be scrolled further."""
-        state = self.state
-        self._scroll(x1, y1, by_px)
-        overlay = state.overlay
-        stuck = self.state is state and by_px > 0
-        if stuck and overlay is not None and overlay.kind in {"lock", "shade"}:
-            self._become(state.uncovered())
-
-    def _scroll(self, x1: int, y1: int, by_px: int) -> None:
-        laid_out, state = self.laid_out, self.state
-        left, top, right, bottom = laid_out.scroll_area
-        if not (left <= x1 < right and top <= y1 < bottom):
-            return
-        front = state.front
-        at_px = state.scroll_px if front is None or state.overlays else front.page.scroll_px
-        start = min(at_px, laid_out.scroll_max_px)
-        self._become(scrolled(state, min(max(start + by_px, 0), laid_out.scroll_max_px)))
 
     def _play(self, event: InputEvent) -> bool:
         match event:
@@ -464,38 +166,6 @@ class MockPhone:
             case Pause():
                 pass
         return True
-
-    def _press_once(self, keycode: int) -> None:
-        state = self.state
-        if keycode == KEY_HOME:
-            self._become(go_home(state))
-        elif keycode in {KEY_BACK, KEY_ESCAPE}:
-            self._go_back()
-        elif keycode == KEY_RECENTS:
-            self._become(show_recents(state))
-        elif keycode == KEY_ENTER and state.focus and not state.overlays:
-            self._enter()
-
-    def _go_back(self) -> None:
-        try:
-            self._become(go_back(self.state))
-        except AppCrashError as crash:
-            self._break(crash)
-
-    def _enter(self) -> None:
-        """Enter goes to the next field; in the last one it does what the page is for."""
-        laid_out, state = self.laid_out, self.state
-        own = dict(laid_out.enters).get(state.focus)
-        if own is not None:
-            self._send(own)
-        elif state.focus not in laid_out.fields:
-            self._become(hide_keyboard(state))
-        elif (position := laid_out.fields.index(state.focus) + 1) < len(laid_out.fields):
-            self._become(focus_field(state, laid_out.fields[position]))
-        elif laid_out.submit is not None:
-            self._send(laid_out.submit)
-        else:
-            self._become(hide_keyboard(state))
 
     def _verdict(self, episode_id: EpisodeId, claim: Action | None) -> Verdict:
         return verdict_of(
