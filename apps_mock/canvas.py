@@ -32,6 +32,7 @@ class Canvas:
         self.hidden: list[Hidden] = []
         self.fields: list[str] = []
         self.enters: list[tuple[str, Event]] = []
+        self._turned = look.right_to_left
         self._nodes: list[Node] = []
         self._outer: list[list[Node]] = []
         self._targets: list[Target] = []
@@ -62,13 +63,16 @@ class Canvas:
     def seen(self, bounds: Rect) -> Rect | None:
         """What shows of a place, in its final bounds; None where nothing does."""
         left, top, right, bottom = bounds
-        top, bottom = max(top, self.clip[0]), min(bottom, self.clip[1])
+        first, last = self.clip
+        if top >= first and bottom <= last and top < bottom:
+            return self._mirrored(bounds) if self._turned else bounds
+        top, bottom = max(top, first), min(bottom, last)
         if bottom <= top:
             return None
         return self._mirrored((left, top, right, bottom))
 
     def _mirrored(self, bounds: Rect) -> Rect:
-        if not self.look.right_to_left:
+        if not self._turned:
             return bounds
         left, top, right, bottom = bounds
         return self.window.width_px - right, top, self.window.width_px - left, bottom

@@ -207,7 +207,7 @@ def _step(canvas: Canvas, slider: Slider, bounds: Rect, description: str, step: 
 def _chip_lines(canvas: Canvas, chips: Chips) -> tuple[Line, ...]:
     sizes = canvas.sizes
     return shared(
-        [chip.label for chip in chips.chips],
+        tuple(chip.label for chip in chips.chips),
         "chip",
         room=(canvas.left + sizes.margin, canvas.right - sizes.margin),
         pad=sizes.pad,

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from apps_mock.app import AnyApp, App, AppState
-from apps_mock.canvas import Canvas
 from apps_mock.look import Look
-from apps_mock.places import Window
-from apps_mock.plain_layout import tile_columns, tile_height
+from apps_mock.places import sizes_of
+from apps_mock.plain_layout import grid_of
 from apps_mock.widgets import Button, Card, Event, Screen, Text, Tile, Tiles
 
 LAUNCHER = ""
@@ -59,11 +58,9 @@ def _labels(apps: Sequence[AnyApp], look: Look) -> tuple[str, ...]:
 @lru_cache(maxsize=1024)
 def _grid(look: Look, labels: tuple[str, ...]) -> tuple[int, int]:
     """How many icons stand in a line, and on a page above the dock."""
-    window = Window(PACKAGE, look.width_px, look.height_px, scroll_px=0, focus="", keyboard=False)
-    canvas = Canvas(look, window)
     tiles = Tiles(tuple(Tile(label, Event("launch")) for label in labels))
-    columns = tile_columns(canvas, tiles)
-    lines = (look.height_px - canvas.sizes.status) // tile_height(canvas, tiles)
+    columns, _, height = grid_of(tiles, look.width_px, look)
+    lines = (look.height_px - sizes_of(look).status) // height
     return columns, columns * max(1, lines - 1)
 
 

@@ -186,10 +186,6 @@ class Look:
         """Density-independent pixels in pixels."""
         return round(dp * self.density)
 
-    def sp(self, size: float) -> int:
-        """A text's size in pixels."""
-        return max(1, round(size * self.density * self.font_scale))
-
     def word(self, key: str | Wording) -> str:
         """How this look writes a thing, in its locale: one of `WORDINGS`, or an app's own."""
         if isinstance(key, Wording):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from apps_mock.look import Look
@@ -16,7 +17,12 @@ _MOST_LINES = 2
 
 def text_px(role: Role, look: Look) -> int:
     """The size of such a text."""
-    return look.sp(TEXT_SP[role])
+    return _text_px(role, look.density, look.font_scale)
+
+
+@lru_cache(maxsize=512)
+def _text_px(role: Role, density: float, font_scale: float) -> int:
+    return max(1, round(TEXT_SP[role] * density * font_scale))
 
 
 def lines_of(text: str, role: Role, room: int, look: Look) -> tuple[str, ...]:
@@ -57,8 +63,9 @@ class Line(NamedTuple):
     height: int
 
 
+@lru_cache(maxsize=16384)
 def shared(
-    texts: Sequence[str], role: Role, *, room: tuple[int, int], pad: int, height: int, look: Look
+    texts: tuple[str, ...], role: Role, *, room: tuple[int, int], pad: int, height: int, look: Look
 ) -> tuple[Line, ...]:
     """Share lines out among things with these texts: equally, by need, or on further lines.
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from apps_mock.canvas import Canvas
+from apps_mock.look import Look
 from apps_mock.measuring import Line, lines_of, shared, text_height, text_px, text_width
 from apps_mock.nodes import FRAME, ICON, PICTURE, TABS, TEXT, TOOLBAR, VIEW, touchable
-from apps_mock.places import Role, Target
+from apps_mock.places import Role, Target, sizes_of
 from apps_mock.text_width import widest_word_px
 from apps_mock.widgets import Button, Chip, Event, Image, Link, Screen, Text, Tiles
 from device_runtime.ui_tree import Node
@@ -86,59 +89,56 @@ def place_image(canvas: Canvas, image: Image, top: int) -> None:
     canvas.add(Node(FRAME, seen, resource_id=frame, package=package, children=(node,)))
 
 
-def tile_columns(canvas: Canvas, tiles: Tiles) -> int:
-    """How many icons stand beside each other."""
-    look = canvas.look
-    size = text_px("tile", look)
-    width = canvas.right - canvas.left
+class Grid(NamedTuple):
+    """How icons stand in a grid, and how large each one's place is."""
+
+    columns: int
+    width: int
+    height: int
+
+
+@lru_cache(maxsize=1024)
+def grid_of(tiles: Tiles, room: int, look: Look) -> Grid:
+    """The grid of icons in a room of that width: three columns where four cut a name off."""
+    size, sizes = text_px("tile", look), sizes_of(look)
     widest = max((widest_word_px(tile.label, size) for tile in tiles.tiles), default=0)
-    return 4 if widest + canvas.sizes.gap <= width // 4 else 3
-
-
-def tile_height(canvas: Canvas, tiles: Tiles) -> int:
-    """Pixels that one line of icons takes."""
-    room = (canvas.right - canvas.left) // tile_columns(canvas, tiles) - canvas.sizes.gap
-    texts = max((text_height(t.label, "tile", room, canvas.look) for t in tiles.tiles), default=0)
-    return max(canvas.sizes.tile, canvas.sizes.touch + 3 * canvas.sizes.gap + texts)
+    columns = 4 if widest + sizes.gap <= room // 4 else 3
+    width = room // columns
+    texts = (text_height(tile.label, "tile", width - sizes.gap, look) for tile in tiles.tiles)
+    needed = sizes.touch + 3 * sizes.gap + max(texts, default=0)
+    return Grid(columns, width, max(sizes.tile, needed))
 
 
 def tiles_height(canvas: Canvas, tiles: Tiles) -> int:
     """Pixels that icons in a grid take."""
-    columns = tile_columns(canvas, tiles)
-    return tile_height(canvas, tiles) * ((len(tiles.tiles) + columns - 1) // columns)
+    grid = grid_of(tiles, canvas.right - canvas.left, canvas.look)
+    return grid.height * ((len(tiles.tiles) + grid.columns - 1) // grid.columns)
 
 
 def place_tiles(canvas: Canvas, tiles: Tiles, top: int) -> None:
     """Add icons in a grid; their names stand in the lower part."""
-    columns = tile_columns(canvas, tiles)
-    height = tile_height(canvas, tiles)
-    width = (canvas.right - canvas.left) // columns
+    columns, width, height = grid_of(tiles, canvas.right - canvas.left, canvas.look)
     gap = canvas.sizes.gap
     for index, tile in enumerate(tiles.tiles):
         line, column = divmod(index, columns)
         left, y = canvas.left + column * width, top + line * height
-        bounds = (left, y, left + width, y + height)
-        seen = canvas.seen(bounds)
+        seen = canvas.seen((left, y, left + width, y + height))
         if seen is None:
             canvas.hide(tile.on_tap, "", y)
             continue
         canvas.add(touchable(canvas.window.package, TEXT, seen, tile.label, ""))
         canvas.target(Target(seen, tile.on_tap))
         lines = lines_of(tile.label, "tile", width - gap, canvas.look)
-        label = text_height(tile.label, "tile", width - gap, canvas.look)
-        below = (
-            left + gap // 2,
-            y + height - gap - label,
-            left + width - gap // 2,
-            y + height - gap,
-        )
+        end = y + height - gap
+        start = end - text_height(tile.label, "tile", width - gap, canvas.look)
+        below = (left + gap // 2, start, left + width - gap // 2, end)
         canvas.write(lines, "tile", below, clip=canvas.seen(below), centred=True)
 
 
 def button_lines(canvas: Canvas, buttons: Sequence[Button], height: int) -> tuple[Line, ...]:
     """How buttons share the width, on one line or more."""
     return shared(
-        [button.label for button in buttons],
+        tuple(button.label for button in buttons),
         "button",
         room=(canvas.left, canvas.right),
         pad=canvas.sizes.pad,
@@ -174,7 +174,7 @@ def place_tabs(canvas: Canvas, tabs: Sequence[Chip], top: int) -> int:
     if not tabs:
         return top
     lines = shared(
-        [tab.label for tab in tabs],
+        tuple(tab.label for tab in tabs),
         "tab",
         room=(canvas.left, canvas.right),
         pad=canvas.sizes.gap,

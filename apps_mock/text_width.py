@@ -24,6 +24,7 @@ def width_px(text: str, size_px: int, *, bold: bool = False) -> int:
     return math.ceil(_units(text, bold) * size_px / _UNITS)
 
 
+@lru_cache(maxsize=256)
 def line_px(size_px: int) -> int:
     """Pixels from one line of text to the next."""
     return math.ceil(size_px * LINE_HEIGHT)
