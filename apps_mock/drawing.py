@@ -12,7 +12,7 @@ from typing import Final
 from apps_mock import screen_edges
 from apps_mock.lettering import Texts, lines_in
 from apps_mock.places import Written
-from apps_mock.scene import Scene, density_of, reads_leftward
+from apps_mock.scene import Scene, reads_leftward
 from apps_mock.shapes import Box, Shape, Veil
 from apps_mock.style import Style, style_of
 from apps_mock.theme import Theme, mixed_colour
@@ -39,6 +39,9 @@ PLACES: Final[dict[str, Place]] = {
 DIM_SHARE: Final = 0.5
 """How much of a page is hidden under a dialog."""
 
+MENU_DIM_SHARE: Final = 0.15
+"""The same under a menu."""
+
 _INPUT_ROLES: Final = frozenset({"field", "hint"})
 _REMEMBERED_SIZE: Final = 32768
 _REMEMBERED: dict[tuple[int, Place, Written | None, int], tuple[Node, Style, Group]] = {}
@@ -54,7 +57,8 @@ def groups_of(scene: Scene) -> tuple[str, list[Group]]:
     ground = theme.paper
     if scene.below is not None:
         _draw_tree(scene.below, _style_for(scene.below, theme, width), Texts(()), groups)
-        groups.append(_veil(width, height))
+        is_menu = any(_place_of(node) == "menu" for node in root.children)
+        groups.append(_veil(width, height, MENU_DIM_SHARE if is_menu else DIM_SHARE))
     elif any(_place_of(node) == "dialog" for node in root.children):
         ground = mixed_colour(theme.paper, "#000000", DIM_SHARE)
     _draw_tree(root, style, Texts(scene.texts), groups)
@@ -64,7 +68,7 @@ def groups_of(scene: Scene) -> tuple[str, list[Group]]:
 
 def _style_for(root: Node, theme: Theme, width: int) -> Style:
     launcher = root.package.endswith(".launcher")
-    return style_of(theme, density_of(width), leftward=reads_leftward(root), launcher=launcher)
+    return style_of(theme, width, leftward=reads_leftward(root), launcher=launcher)
 
 
 def _draw_foot(scene: Scene, style: Style, groups: list[Group]) -> None:
@@ -80,8 +84,8 @@ def _draw_foot(scene: Scene, style: Style, groups: list[Group]) -> None:
 
 
 @lru_cache(maxsize=8)
-def _veil(width: int, height: int) -> Group:
-    return (Veil((0, 0, width, height), DIM_SHARE),)
+def _veil(width: int, height: int, share: float) -> Group:
+    return (Veil((0, 0, width, height), share),)
 
 
 def _draw_tree(root: Node, style: Style, texts: Texts, groups: list[Group]) -> None:

@@ -14,7 +14,7 @@ LEAST_PIXELS: Final = 12
 _INSET_PX: Final = 4
 """Edges are left out: a divider belongs to the list, not to its entry."""
 
-_MOST_COLOURS: Final = 1 << 24
+_MANY_COLOURS: Final = 4096
 
 
 def faces_disagree(root: Node, image: Image.Image) -> list[str]:
@@ -41,9 +41,11 @@ def _shows(node: Node, image: Image.Image, scale: float) -> bool:
            min(image.height, bottom - inset))  # fmt: skip
     if box[2] <= box[0] or box[3] <= box[1]:
         return True
-    colours = image.crop(box).getcolors(_MOST_COLOURS) or []
+    colours = image.crop(box).getcolors(_MANY_COLOURS)
+    if colours is None:
+        return True
     pixels = (box[2] - box[0]) * (box[3] - box[1])
-    most = max((count for count, _ in colours), default=0)
+    most = max(count for count, _ in colours)
     return pixels - most >= min(LEAST_PIXELS, max(1, pixels // 8))
 
 

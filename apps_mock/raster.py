@@ -66,6 +66,10 @@ def _baked(fills: list[_Fill]) -> tuple[_Fill, ...]:
     if ground is None or len(fills) < _MANY or ground.mask is not None:
         return tuple(fills)
     left, top, right, bottom = ground.box
+    if any(
+        box[0] < left or box[1] < top or box[2] > right or box[3] > bottom for _, box, _ in fills
+    ):
+        return tuple(fills)
     sprite = Image.new("RGB", (right - left, bottom - top))
     for ink, box, mask in fills:
         sprite.paste(ink, (box[0] - left, box[1] - top, box[2] - left, box[3] - top), mask)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from apps_mock.look import SCREEN_SIZES
 from apps_mock.places import Written
 from apps_mock.shapes import is_read_leftward
 from apps_mock.theme import DEFAULT_THEME, Theme
 from device_runtime.ui_tree import Node, walk
-
-_USUAL_WIDTH_DP = 411
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +31,6 @@ class Scene:
     keyboard: bool = False
     now: str = ""
     notice: str = ""
-
-
-def density_of(width_px: int) -> float:
-    """Pixels per density-independent pixel of a screen of that width."""
-    for size in SCREEN_SIZES:
-        if size.width_px == width_px:
-            return size.density
-    return width_px / _USUAL_WIDTH_DP
 
 
 def reads_leftward(root: Node) -> bool:

@@ -176,22 +176,34 @@ def _entry(drawn: Drawn) -> list[Shape]:
     left, top, right, bottom = node.bounds
     chosen = node.selected or node.checked
     shapes: list[Shape] = []
-    if chosen:
-        shapes.append(Box(node.bounds, theme.pale))
-    elif drawn.place in {"page", "web"}:
+    if drawn.place in {"page", "web"}:
         shapes.append(_divider(node.bounds, style))
+    if chosen and drawn.place == "menu":
+        shapes.append(Box(node.bounds, theme.pale))
+    elif chosen:
+        shapes.append(_edge_mark(node.bounds, style))
     if drawn.written is None:
         pad = style.px(16)
         written = fitted(node.text, (left + pad, top, right - pad, bottom), unit=style.unit)
         drawn = drawn._replace(written=written)
-    return [*shapes, *drawn.words(theme.on_pale if chosen else theme.ink)]
+    return [*shapes, *drawn.words(theme.accent if chosen else theme.ink)]
+
+
+def _edge_mark(bounds: Rect, style: Style) -> Box:
+    """A bar at the beginning of what is chosen in a list."""
+    left, top, right, bottom = bounds
+    thick, inset = style.px(4), style.px(6)
+    start = right - thick if style.leftward else left
+    return Box((start, top + inset, start + thick, bottom - inset), style.theme.accent, thick // 2)
 
 
 def _divider(bounds: Rect, style: Style) -> Box:
+    """A line below an entry, up to the end of the screen."""
     left, _, right, bottom = bounds
-    thick = max(1, style.px(0.75))
-    inset = style.px(16)
-    return Box((left + inset, bottom - thick, right, bottom), style.theme.line)
+    top, inset = bottom - max(1, style.px(0.75)), style.px(16)
+    if style.leftward:
+        return Box((0, top, right - inset, bottom), style.theme.line)
+    return Box((left + inset, top, style.width, bottom), style.theme.line)
 
 
 def _button(drawn: Drawn) -> list[Shape]:
@@ -277,6 +289,8 @@ def _tab(drawn: Drawn) -> list[Shape]:
 def _bar_item(drawn: Drawn) -> list[Shape]:
     node, theme = drawn.node, drawn.style.theme
     chosen = node.checked or node.selected
+    if not chosen and icon_for(node.text) in COMPLETING:
+        return _filled_button(drawn)
     shapes: list[Shape] = []
     if chosen:
         inner = _pill(drawn, least_dp=36)
@@ -395,8 +409,17 @@ def _spinner(drawn: Drawn) -> list[Shape]:
     left, top, right, bottom = drawn.bounds
     side = style.px(20)
     x = left + style.px(10) if style.leftward else right - style.px(10) - side
+    if drawn.written:
+        drawn = drawn._replace(written=_at_start(drawn.written, style))
     arrow = style.icon("down", (x, top, x + side, bottom), style.theme.faint, size_dp=20)
     return [*_field(drawn), arrow]
+
+
+def _at_start(written: Written, style: Style) -> Written:
+    """The text at the beginning of its box instead of its middle."""
+    left, top, right, bottom = written.box
+    pad = style.px(8)
+    return written._replace(box=(left + pad, top, right - pad, bottom), centred=False)
 
 
 def _slider(drawn: Drawn) -> list[Shape]:
