@@ -5,6 +5,7 @@ ProjectError
 │   └── UnknownTaskError (device_runtime)   a template, suite or app that does not exist
 └── MockAppError                            base of the errors that only this package raises
     ├── TaskDrawError                       the entities of a split cannot fill a template
+    ├── BrokenTemplateError                 a template's own code broke, or a mutator's
     ├── AppCrashError                       a clone's app broke: the episode becomes an env_error
     ├── FaultInjectedError                  a phone was broken by plan: as above
     ├── AdbProtocolError                    an adb server broke the protocol: its link ends
@@ -31,6 +32,24 @@ class TaskDrawError(MockAppError):
     """A task's parameters cannot be drawn: the split has too few entities of a kind."""
 
 
+def _path(cause: Exception) -> str:
+    """The last places that an error came through."""
+    frames = traceback.extract_tb(cause.__traceback__)[-4:]
+    return " < ".join(
+        f"{PurePath(frame.filename).name}:{frame.lineno} in {frame.name}"
+        for frame in reversed(frames)
+    )
+
+
+class BrokenTemplateError(MockAppError):
+    """The code of a template (its draw, its plan), or of a mutator file, raised an error."""
+
+    def __init__(self, where: str, cause: Exception) -> None:
+        super().__init__(
+            f"{where} broke: {type(cause).__name__}: {cause} ({_path(cause)}); repair it"
+        )
+
+
 class AppCrashError(MockAppError, PhoneFaultError):
     """An app of a clone raised an error; the phone shows its crash dialog.
 
@@ -39,13 +58,9 @@ class AppCrashError(MockAppError, PhoneFaultError):
     """
 
     def __init__(self, app: str, where: str, cause: Exception) -> None:
-        frames = traceback.extract_tb(cause.__traceback__)[-4:]
-        path = " < ".join(
-            f"{PurePath(frame.filename).name}:{frame.lineno} in {frame.name}"
-            for frame in reversed(frames)
-        )
         super().__init__(
-            f"the app {app} broke in {where}: {type(cause).__name__}: {cause} ({path}); repair it"
+            f"the app {app} broke in {where}: {type(cause).__name__}: {cause} ({_path(cause)}); "
+            "repair it"
         )
         self.app = app
 

@@ -6,11 +6,13 @@ evaluation that plays it, beside whatever else and in whatever batch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from apps_mock.tasks import suites, templates
+from apps_mock.catalogue import Locale
+from apps_mock.look import draw_look, look_number
+from apps_mock.tasks import says_held_out, suites, templates
 from apps_mock.templates import Template
 from device_runtime.errors import UnknownTaskError
 from device_runtime.seats import Played
@@ -25,6 +27,7 @@ class TemplateFigures:
     """What the instances of one template came to; every rate is a share of `n`.
 
     Attributes:
+        counts: whether headline means count it (see `Template.counts`).
         n: episodes that count: env_errors are left out.
         progress: mean share of the verifier's checks that passed; None without episodes.
         false_finish: ended by the policy's own decision without success.
@@ -45,6 +48,7 @@ class TemplateFigures:
     out_of_budget: float | None
     env_errors: int
     steps: float | None
+    counts: bool = True
 
 
 def templates_of(names: str) -> tuple[Template, ...]:
@@ -59,7 +63,9 @@ def templates_of(names: str) -> tuple[Template, ...]:
         raise UnknownTaskError(
             f"no suite is called {', '.join(unknown) or 'nothing'}; there are {known}"
         )
-    return tuple(one for one in templates() if EVERY_SUITE in wanted or one.app in wanted)
+    return tuple(
+        one for one in templates() if EVERY_SUITE in wanted or any(map(one.belongs_to, wanted))
+    )
 
 
 def instances(
@@ -70,11 +76,12 @@ def instances(
     split: Split,
     actor: str,
     temperature: float = 0.0,
+    locale: Locale = "en",
 ) -> list[Assignment]:
     """`count` instances spread evenly over templates, at least one for each.
 
     A template's instances have the seeds `seed_base`, `seed_base` + 1, …, each with a look of its
-    own.
+    own in the locale.
     """
     share, left = divmod(max(count, len(chosen)), len(chosen))
     wanted = [
@@ -90,7 +97,7 @@ def instances(
             suite=template.app,
             seed=seed,
             split=split,
-            look=look_of(template.name, split, seed),
+            look=look_number(locale, look_of(template.name, split, seed)),
             actor=actor,
             purpose=Purpose.EVALUATE,
             temperature=temperature,
@@ -101,7 +108,7 @@ def instances(
 
 
 def look_of(template: str, split: Split, seed: int) -> int:
-    """The look's number of an instance."""
+    """The look's number of an instance, within its locale."""
     return Random(f"evaluate/{template}/{split}/{seed}").getrandbits(_LOOK_BITS)
 
 
@@ -110,13 +117,13 @@ def figures_of(chosen: Sequence[Template], played: Sequence[Played]) -> list[Tem
     by_template: dict[str, list[Played]] = {template.name: [] for template in chosen}
     for one in played:
         by_template[one.episode.assignment.template].append(one)
-    return [_figures(name, episodes) for name, episodes in by_template.items()]
+    return [_figures(template, by_template[template.name]) for template in chosen]
 
 
-def _figures(template: str, played: Sequence[Played]) -> TemplateFigures:
+def _figures(template: Template, played: Sequence[Played]) -> TemplateFigures:
     counted = [one for one in played if one.episode.end_reason is not EndReason.ENV_ERROR]
     return TemplateFigures(
-        template=template,
+        template=template.name,
         n=len(counted),
         successes=sum(map(_succeeded, counted)),
         success=_mean([float(_succeeded(one)) for one in counted]),
@@ -131,7 +138,55 @@ def _figures(template: str, played: Sequence[Played]) -> TemplateFigures:
         out_of_budget=_mean([float(one.episode.end_reason is EndReason.BUDGET) for one in counted]),
         env_errors=len(played) - len(counted),
         steps=_mean([float(len(one.episode.steps)) for one in counted]),
+        counts=template.counts,
     )
+
+
+SEEN, HELD_OUT = "seen", "held_out"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Episodes that are reported apart; templates outside headline means are not in it."""
+
+    n: int
+    successes: int
+
+
+def parts_of(chosen: Sequence[Template], played: Sequence[Played]) -> dict[str, dict[str, Part]]:
+    """Episodes with phrasings and looks that training has, and with those that it never has.
+
+    Returns: by what ("phrasing", "look"), then by "seen" or "held_out".
+    """
+    counting = {template.name: template for template in chosen if template.counts}
+    counted = [
+        one
+        for one in played
+        if one.episode.end_reason is not EndReason.ENV_ERROR
+        and one.episode.assignment.template in counting
+    ]
+    return {
+        "phrasing": _apart(counted, lambda one: _phrasing_held_out(one, counting)),
+        "look": _apart(counted, _look_held_out),
+    }
+
+
+def _apart(played: Sequence[Played], is_held_out: Callable[[Played], bool]) -> dict[str, Part]:
+    parts: dict[str, list[Played]] = {SEEN: [], HELD_OUT: []}
+    for one in played:
+        parts[HELD_OUT if is_held_out(one) else SEEN].append(one)
+    return {name: Part(len(some), sum(map(_succeeded, some))) for name, some in parts.items()}
+
+
+def _phrasing_held_out(played: Played, templates_by_name: Mapping[str, Template]) -> bool:
+    assignment = played.episode.assignment
+    template = templates_by_name[assignment.template]
+    return says_held_out(template, seed=assignment.seed, split=assignment.split)
+
+
+def _look_held_out(played: Played) -> bool:
+    assignment = played.episode.assignment
+    return draw_look(assignment.split, assignment.look).held_out
 
 
 def _succeeded(played: Played) -> bool:

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from apps_mock.baselines import NoopPolicy, RandomPolicy, TypingOnlyPolicy
 from apps_mock.catalogue import LOCALES
+from apps_mock.errors import BrokenTemplateError
 from apps_mock.goal_checks import goal_faults
 from apps_mock.look import look_number
 from apps_mock.mutators import Ending, Mutant, mutants, user_mutants
@@ -84,6 +86,7 @@ class GateRow:
         survivors: near misses that the verifier took for successes.
         goals: what is wrong with the goals' texts.
         screens: what is wrong with screens on the oracle's way.
+        crash: what broke so that nothing more could be played; empty where nothing did.
     """
 
     template: str
@@ -98,6 +101,7 @@ class GateRow:
     survivors: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
     screens: ScreenFaults = field(default_factory=ScreenFaults)
+    crash: str = ""
 
     @property
     def mutants(self) -> int:
@@ -117,6 +121,8 @@ class GateRow:
     @property
     def faults(self) -> tuple[str, ...]:
         """Why the template may not be used; nothing where it may."""
+        if self.crash:
+            return (self.crash,)
         weak = {"noop": self.noop, "random": self.random, "typing_only": self.typing_only}
         found = [
             f"{name} solved {share.solved} of {share.played}; make the task harder to stumble into"
@@ -171,15 +177,27 @@ def run_gates(
     templates: Iterable[Template], settings: GateSettings | None = None
 ) -> Iterator[GateRow]:
     """One row per template, each over all seeds and looks."""
+    compared: set[tuple[object, ...]] = set()
     for template in templates:
-        yield gate(template, settings or GateSettings())
+        yield gate(template, settings or GateSettings(), compared)
 
 
-def gate(template: Template, settings: GateSettings) -> GateRow:
-    """What the gates find for one template."""
+def gate(template: Template, settings: GateSettings, compared: set[tuple[object, ...]]) -> GateRow:
+    """What the gates find for one template.
+
+    Args:
+        compared: pages whose two faces were compared already; grows.
+    """
+    try:
+        with _naming(template.name):
+            return _gate(template, settings, compared)
+    except BrokenTemplateError as error:
+        return GateRow(template.name, template.counts, crash=str(error))
+
+
+def _gate(template: Template, settings: GateSettings, compared: set[tuple[object, ...]]) -> GateRow:
     phone = MockPhone()
-    instances = [*itertools.product(settings.seeds, settings.looks)]
-    row = _oracles(template, settings, phone, instances)
+    row = _oracles(template, settings, phone, ScreenWatch(phone, compared))
     weak = {
         policy.name: _weak(template, settings, phone, policy)
         for policy in (NoopPolicy(), RandomPolicy(), TypingOnlyPolicy())
@@ -197,14 +215,13 @@ def _oracles(
     template: Template,
     settings: GateSettings,
     phone: MockPhone,
-    instances: list[tuple[int, int]],
+    watch: ScreenWatch,
 ) -> GateRow:
     share, longest = Share(), 0
     kinds: dict[str, tuple[int, int]] = {}
     survivors: list[str] = []
     failed: list[str] = []
-    watch = ScreenWatch(phone)
-    for seed, look in instances:
+    for seed, look in itertools.product(settings.seeds, settings.looks):
         watch.compare_faces = settings.faces and seed == settings.seeds[0]
         assignment = _assignment(template, seed, look, settings.split)
         episode, verdict = play(phone, watch.watching(OraclePolicy(phone)), assignment)
@@ -267,9 +284,7 @@ def _weak(
     for seed, look in itertools.product(settings.seeds, settings.looks):
         share = _played(template, (seed, look), settings, phone, policy, share)
     more = (
-        (seed, look)
-        for seed in itertools.count(max(settings.seeds) + 1)
-        for look in settings.looks
+        (seed, look) for seed in itertools.count(max(settings.seeds) + 1) for look in settings.looks
     )
     for _ in range(3):
         if not template.counts or share.rate <= WEAK_POLICY_LIMIT:
@@ -304,15 +319,30 @@ def _assignment(template: Template, seed: int, look: int, split: Split) -> Assig
 
 
 def play(phone: MockPhone, policy: Policy, assignment: Assignment) -> tuple[Episode, Verdict]:
-    """One episode on a clone, and the verdict on it."""
-    episode = run_episode(
-        phone,
-        policy,
-        assignment,
-        origin=EpisodeOrigin(DeviceId("gates")),
-        clock=ManualClock(),
-        new_id=lambda: assignment.id,
-    )
-    verdict = phone.judge(episode)
+    """One episode on a clone, and the verdict on it.
+
+    Raises: BrokenTemplateError: the task or the oracle broke.
+    """
+    with _naming(f"{assignment.template} at seed {assignment.seed}, look {assignment.look}"):
+        episode = run_episode(
+            phone,
+            policy,
+            assignment,
+            origin=EpisodeOrigin(DeviceId("gates")),
+            clock=ManualClock(),
+            new_id=lambda: assignment.id,
+        )
+        verdict = phone.judge(episode)
     assert verdict is not None, "a phone judges what was just played on it"
     return episode, verdict
+
+
+@contextmanager
+def _naming(where: str) -> Iterator[None]:
+    """Says which template it was whose code broke."""
+    try:
+        yield
+    except BrokenTemplateError:
+        raise
+    except Exception as error:  # an app's and a template's code may raise anything
+        raise BrokenTemplateError(where, error) from error

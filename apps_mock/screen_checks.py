@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
+from io import BytesIO
 
 from apps_mock.catalogue import knows
 from apps_mock.dispatch import view
@@ -43,12 +44,16 @@ class ScreenWatch:
     Attributes:
         faults: what was found so far.
         compare_faces: whether pixels are compared with the view hierarchy from now on.
+
+    Args:
+        compared: pages whose pixels were compared already; every page is compared once.
     """
 
-    def __init__(self, phone: MockPhone) -> None:
+    def __init__(self, phone: MockPhone, compared: set[tuple[object, ...]]) -> None:
         self.faults = ScreenFaults()
         self.compare_faces = False
         self._phone = phone
+        self._compared = compared
 
     def watching(self, policy: Policy) -> Policy:
         """The same policy, watched."""
@@ -62,6 +67,18 @@ class ScreenWatch:
         found.untranslated.update(dict.fromkeys(untranslated(self._phone, look)))
         found.layout.update(dict.fromkeys(layout_faults(self._phone.laid_out, look)))
         found.xml.update(dict.fromkeys(xml_faults(self._phone)))
+        if self.compare_faces and self._is_new_page(look):
+            found.faces.update(dict.fromkeys(face_faults(self._phone)))
+
+    def _is_new_page(self, look: Look) -> bool:
+        state = self._phone.state
+        front = state.front
+        page = (front.page.name, front.page.overlay) if front is not None else ()
+        key = (state.foreground, *page, state.overlay, state.keyboard, look.seed, look.locale)
+        if key in self._compared:
+            return False
+        self._compared.add(key)
+        return True
 
 
 class _Watched:
@@ -119,6 +136,16 @@ def untranslated(phone: MockPhone, look: Look) -> list[str]:
 def _app_labels() -> frozenset[str]:
     """Names of apps, which may be the same in every language."""
     return frozenset(app.label for app in APPS.values())
+
+
+def face_faults(phone: MockPhone) -> list[str]:
+    """What can be touched on the present screen without showing."""
+    from PIL import Image  # noqa: PLC0415 - Pillow loads only when somebody looks
+
+    from apps_mock.face_check import faces_disagree  # noqa: PLC0415 - as above
+
+    package, image = phone.observe().package, Image.open(BytesIO(phone.screenshot()))
+    return [f"{package}: {fault}" for fault in faces_disagree(phone.tree(), image)]
 
 
 def xml_faults(phone: MockPhone) -> list[str]:

@@ -82,11 +82,32 @@ _TEMPLATES: Final[tuple[Template, ...]] = tuple(
     template for suite in _SUITES for template in suite.TEMPLATES
 )
 _BY_NAME: Final = {template.name: template for template in _TEMPLATES}
+_ADDED: Final[list[Template]] = []
+"""Templates of apps that were taken in from a user's own files."""
 
 
 def templates() -> tuple[Template, ...]:
     """All templates, by suite."""
-    return _TEMPLATES
+    return (*_TEMPLATES, *_ADDED) if _ADDED else _TEMPLATES
+
+
+def add_templates(more: Iterable[Template]) -> None:
+    """Take templates of a user's own app in.
+
+    Raises: UnknownTaskError: a name that another template has, or an app that there is not.
+    """
+    for template in more:
+        if template.name in _BY_NAME:
+            raise UnknownTaskError(
+                f"two templates are called {template.name!r}; give one another name"
+            )
+        if template.app not in APPS:
+            raise UnknownTaskError(
+                f"the template {template.name!r} is about an app {template.app!r} that there is "
+                "not; name one in its `app`"
+            )
+        _ADDED.append(template)
+        _BY_NAME[template.name] = template
 
 
 def template_of(name: str) -> Template:

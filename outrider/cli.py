@@ -20,6 +20,7 @@ from outrider import (
     base_train,
     bench,
     clones,
+    clones_check,
     cloud,
     do,
     doctor,
@@ -56,6 +57,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("release list", releases.list_releases),
     ("release apply", releases.apply_release),
     ("clones list", clones.list_templates),
+    ("clones check", clones_check.check_clones),
     ("bench policy", bench.bench_policy),
     ("doctor", doctor.doctor),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +16,8 @@ from outrider.output import Output
 from sync.vocabulary import Split
 
 if TYPE_CHECKING:
-    from apps_mock.evaluation import TemplateFigures
+    from apps_mock.catalogue import Locale
+    from apps_mock.evaluation import Part, TemplateFigures
     from device_runtime.seats import Played
     from sync.vocabulary import Assignment
 
@@ -47,6 +48,9 @@ def evaluate(
     temperature: Annotated[
         float, typer.Option("--temperature", min=0.0, help="0 takes the best action always.")
     ] = 0.0,
+    locale: Annotated[
+        str, typer.Option("--locale", help="Language of goals and screens: en, de, ja or ar.")
+    ] = "en",
     seats: Annotated[int, typer.Option("--seats", min=1, help="Episodes side by side.")] = 32,
     json: Json = False,
 ) -> None:
@@ -54,7 +58,7 @@ def evaluate(
 
     Whose signature a bundle has does not matter here: it is measured, not installed.
     """
-    from apps_mock.evaluation import figures_of, instances, templates_of
+    from apps_mock.evaluation import figures_of, instances, parts_of, templates_of
     from device_runtime.errors import UnknownTaskError
 
     out = Output(json_lines=json)
@@ -70,20 +74,36 @@ def evaluate(
         split=split,
         actor=actor.name,
         temperature=temperature,
+        locale=_locale(locale),
     )
     played = list(_shown(play_all(wanted, actor, seats=seats), len(wanted), out))
     figures = figures_of(chosen, played)
     out.rows("template", (_row(one) for one in figures), title=f"{split} split")
     out.summary(
         **summary_of(figures),
+        by=_by(parts_of(chosen, played)),
         policy=policy or RELEASE,
         release_id=actor.release_id if actor.name == RELEASE else None,
         digest=actor.digest,
         suite=suite,
         split=split,
+        locale=locale,
         seed_base=seed_base,
         temperature=temperature,
     )
+
+
+def _locale(name: str) -> Locale:
+    """The locale of that name.
+
+    Raises: MisuseError: there is none.
+    """
+    from apps_mock.catalogue import LOCALES
+
+    for locale in LOCALES:
+        if locale == name:
+            return locale
+    raise MisuseError(f"no locale is called {name!r}; there are {', '.join(LOCALES)}")
 
 
 def play_all(wanted: Iterable[Assignment], actor: Actor, *, seats: int) -> Iterator[Played]:
@@ -97,15 +117,20 @@ def play_all(wanted: Iterable[Assignment], actor: Actor, *, seats: int) -> Itera
 
 
 def summary_of(figures: Sequence[TemplateFigures]) -> dict[str, object]:
-    """The figures of all templates together; every episode weighs the same."""
+    """The figures of all templates together; every episode weighs the same.
+
+    Templates that headline means leave out are counted apart, as `set_aside`.
+    """
     from cloud_learner.figures import Figures, wilson95
 
+    counted = [one for one in figures if one.counts]
+    aside = [one for one in figures if not one.counts]
     total = Figures(
-        n=sum(one.n for one in figures),
-        successes=sum(one.successes for one in figures),
-        env_errors=sum(one.env_errors for one in figures),
+        n=sum(one.n for one in counted),
+        successes=sum(one.successes for one in counted),
+        env_errors=sum(one.env_errors for one in counted),
     )
-    progress = sum((one.progress or 0.0) * one.n for one in figures)
+    progress = sum((one.progress or 0.0) * one.n for one in counted)
     return {
         "n": total.n,
         "success": _rounded(total.success),
@@ -113,6 +138,28 @@ def summary_of(figures: Sequence[TemplateFigures]) -> dict[str, object]:
         "progress": _rounded(progress / total.n if total.n else None),
         "env_errors": total.env_errors,
         "valid": total.n > 0 and total.env_error_share <= MOST_ENV_ERRORS,
+        "set_aside": {
+            "templates": len(aside),
+            "n": sum(one.n for one in aside),
+            "successes": sum(one.successes for one in aside),
+        },
+    }
+
+
+def _by(parts: Mapping[str, Mapping[str, Part]]) -> dict[str, dict[str, dict[str, object]]]:
+    """What was seen in training, and what never was, apart."""
+    from cloud_learner.figures import wilson95
+
+    return {
+        what: {
+            name: {
+                "n": part.n,
+                "success": _rounded(part.successes / part.n if part.n else None),
+                "ci95": _interval(wilson95(part.successes, part.n)),
+            }
+            for name, part in some.items()
+        }
+        for what, some in parts.items()
     }
 
 
