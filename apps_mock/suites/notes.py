@@ -18,7 +18,7 @@ from apps_mock.apps.notes import (
 from apps_mock.entities import CITIES, Draw
 from apps_mock.plans import Entry, Fill, GiveUp, Hold, Press
 from apps_mock.records import changed
-from apps_mock.suites import notes_answers, notes_twins
+from apps_mock.suites import notes_answers, notes_links, notes_twins
 from apps_mock.suites.notes_plans import (
     HOME,
     moment,
@@ -300,4 +300,9 @@ _OWN: tuple[Template, ...] = (
     ),
 )
 
-TEMPLATES: tuple[Template, ...] = (*_OWN, *notes_twins.TEMPLATES, *notes_answers.TEMPLATES)
+TEMPLATES: tuple[Template, ...] = (
+    *_OWN,
+    *notes_twins.TEMPLATES,
+    *notes_answers.TEMPLATES,
+    *notes_links.TEMPLATES,
+)

@@ -16,10 +16,19 @@ from apps_mock.widgets import Event
 SUITE = "androidworld"
 
 INGREDIENTS = tuple(
-    "Flour Sugar Butter Salt Pepper Rice Lentils Beans Oats Honey Milk Cream Yoghurt Cheese Bacon "
-    "Onions Leeks Carrots Potatoes Spinach Cabbage Tomatoes Mushrooms Apples Pears Plums Cherries "
-    "Raisins Almonds Walnuts Cocoa Vanilla Cinnamon Ginger Basil Parsley Thyme Paprika Mustard "
-    "Vinegar Yeast Noodles Tofu Salmon Shrimps Chicken Beef Pork Lemons Oranges Garlic".split()
+    (
+        "Flour Sugar Butter Salt Pepper Rice Lentils Beans Oats Honey Milk Cream Yoghurt Cheese "
+        "Bacon Onions Leeks Carrots Potatoes Spinach Cabbage Tomatoes Mushrooms Apples Pears "
+        "Plums Cherries Raisins Almonds Walnuts Cocoa Vanilla Cinnamon Ginger Basil Parsley "
+        "Thyme Paprika Mustard Vinegar Yeast Noodles Tofu Salmon Shrimps Chicken Beef Pork "
+        "Lemons Oranges Garlic Fennel Dill Chives Mint Sage Rosemary Oregano Nutmeg Cloves Cumin "
+        "Turmeric Saffron Sesame Poppy Barley Rye Spelt Millet Quinoa Couscous Semolina Cornmeal "
+        "Starch Gelatine Marzipan Nougat Chocolate Syrup Jam Peanuts Hazelnuts Pistachios Dates "
+        "Figs Apricots Peaches Grapes Melons Mangoes Bananas Kiwis Currants Berries Rhubarb "
+        "Pumpkin Courgettes Aubergines Cucumbers Radishes Beetroot Turnips Celery Asparagus "
+        "Broccoli Peas Sprouts Kale Chard Lettuce Rocket Artichokes Olives Capers Anchovies Tuna "
+        "Trout Cod Mussels Ham Veal Lamb Turkey Duck Eggs Buttermilk Curd Ricotta Feta Parmesan"
+    ).split()
 )
 UNITS = ("g", "kg", "ml", "l")
 
@@ -58,7 +67,7 @@ def _ingredient(draw: Draw) -> Instance:
     random = draw.random
     amounts = {
         draw.of(INGREDIENTS, pseudo=True): f"{random.randrange(2, 90) * 5} {random.choice(UNITS)}"
-        for _ in range(random.randrange(4, 7))
+        for _ in range(random.randrange(4, 8))
     }
     ingredient = random.choice(list(amounts))
     lines = [f"{name} {amount}" for name, amount in amounts.items()]

@@ -10,7 +10,7 @@ from apps_mock.catalogue import Term
 from apps_mock.entities import CITIES, Draw
 from apps_mock.plans import Entry, Fill, GiveAnswer, GiveUp, Press
 from apps_mock.records import changed
-from apps_mock.suites import todo_twins
+from apps_mock.suites import todo_links, todo_twins
 from apps_mock.suites.todo_plans import (
     HOME,
     Scene,
@@ -375,4 +375,4 @@ _OWN: tuple[Template, ...] = (
     ),
 )
 
-TEMPLATES: tuple[Template, ...] = (*_OWN, *todo_twins.TEMPLATES)
+TEMPLATES: tuple[Template, ...] = (*_OWN, *todo_twins.TEMPLATES, *todo_links.TEMPLATES)
