@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from apps_mock.app import AnyApp, AnyAppState, AppState, Provided
+from apps_mock.app import NOTHING_PROVIDED, AnyApp, AnyAppState, AppState
 from apps_mock.apps.system import SystemData
 from apps_mock.launcher import LAUNCHER, PACKAGE, RECENTS, SYSTEM_UI
 from apps_mock.records import tables_of
@@ -67,7 +67,7 @@ class PhoneState:
     @property
     def today(self) -> str:
         """The day, as `2025-03-14`."""
-        return self.now[:10] if "T" in self.now else Provided.today
+        return self.now[:10] if "T" in self.now else NOTHING_PROVIDED.today
 
     @property
     def overlay(self) -> Overlay | None:

@@ -50,9 +50,25 @@ class SystemData:
     permissions: tuple[Permission, ...] = ()
 
 
-def fixture(_draw: Draw) -> SystemData:
-    """An empty clipboard and no notifications."""
-    return SystemData()
+NOISE = (
+    ("Backup complete", "All your photos are safe"),
+    ("Charging", "Full in about an hour"),
+    ("System update available", "Touch to see more"),
+    ("Weekly report", "You used this phone less than last week"),
+    ("Storage is nearly full", "Free some space"),
+)
+"""Notifications that mean nothing for any task; touching one opens the settings."""
+
+
+def fixture(draw: Draw) -> SystemData:
+    """An empty clipboard, and notifications that stand in the way."""
+    chosen = draw.random.sample(NOISE, draw.random.randrange(3))
+    return SystemData(
+        notifications=tuple(
+            Notification(f"n{number}", "settings", title, text)
+            for number, (title, text) in enumerate(chosen)
+        )
+    )
 
 
 def _update(state: AppState[SystemData], _event: Event) -> AppState[SystemData]:
