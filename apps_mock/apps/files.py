@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from apps_mock.app import AppState, Page, Say, Share
-from apps_mock.entities import CITIES, Draw
+from apps_mock.entities import CITIES, FIRST_NAMES, LAST_NAMES, Draw
 from apps_mock.records import changed, find, fresh_id, without
 from apps_mock.widgets import Event
 
@@ -81,7 +81,8 @@ def fixture_of(draw: Draw, count: int) -> FilesData:
 
 def file_name(draw: Draw, kind: str) -> str:
     """A name such as `Kaldor invoice`."""
-    return f"{draw.of(CITIES, pseudo=True)} {draw.random.choice(KINDS[kind])}"
+    about = draw.random.choice((CITIES, LAST_NAMES, FIRST_NAMES))
+    return f"{draw.of(about, pseudo=True)} {draw.random.choice(KINDS[kind])}"
 
 
 def files_in(data: FilesData, folder: str) -> list[File]:

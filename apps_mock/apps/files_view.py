@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from apps_mock.app import App, AppState, Page
-from apps_mock.apps.files import File, FilesData, Folder, files_in, update
+from apps_mock.apps.files import FOLDERS, File, FilesData, Folder, files_in, update
 from apps_mock.look import Look, wording
 from apps_mock.records import find
 from apps_mock.widgets import Button, Chip, Chips, Event, Field, Row, Screen, Text, Widget
@@ -45,7 +45,7 @@ def _home(data: FilesData, page: Page, look: Look) -> Screen:
             rows.append(Text(look.say("No files found")))
     else:
         rows.extend(
-            Row(look.say(folder.name), on_tap=Event("go", "folder", folder.id), icon="folder")
+            Row(_folder_name(folder, look), on_tap=Event("go", "folder", folder.id), icon="folder")
             for folder in look.ordered(data.folders, lambda folder: folder.id)
         )
         rows.extend(Text(line) for line in look.noise("files"))
@@ -62,9 +62,11 @@ def _file_row(file: File, look: Look) -> Row:
     return Row(file.name, about, on_tap=Event("go", "file", file.id), icon=_ICONS[file.kind])
 
 
-def _folder_name(data: FilesData, folder_id: str, look: Look) -> str:
-    folder = find(data.folders, folder_id)
-    return look.say(folder.name) if folder else ""
+def _folder_name(folder: Folder | None, look: Look) -> str:
+    """What a folder is called: people's own ones are the same in every language."""
+    if folder is None:
+        return ""
+    return look.say(folder.name) if folder.id in FOLDERS else folder.name
 
 
 def _folder(data: FilesData, page: Page, look: Look) -> Screen:
@@ -74,7 +76,7 @@ def _folder(data: FilesData, page: Page, look: Look) -> Screen:
     rows.extend(_file_row(file, look) for file in files)
     if not files:
         rows.append(Text(look.say("This folder is empty")))
-    return Screen(_folder_name(data, page.argument, look), tuple(rows))
+    return Screen(_folder_name(find(data.folders, page.argument), look), tuple(rows))
 
 
 def _sorts(chosen: str, look: Look) -> Chips:
@@ -90,7 +92,7 @@ def _file(data: FilesData, page: Page, look: Look) -> Screen:
     file = find(data.files, page.argument)
     if file is None:
         return Screen(look.say("Files"), (Text(look.say("This file is gone")),))
-    folder = _folder_name(data, file.folder, look)
+    folder = _folder_name(find(data.folders, file.folder), look)
     return Screen(
         file.name,
         (
@@ -139,7 +141,7 @@ def _folder_picker(data: FilesData, page: Page, look: Look, words: tuple[str, st
     chosen = page.draft("folder")
     rows = tuple(
         Row(
-            look.say(folder.name),
+            _folder_name(folder, look),
             checked=folder.id == chosen,
             on_toggle=Event("set", "folder", folder.id),
             radio=True,

@@ -12,9 +12,11 @@ from datetime import datetime, timedelta
 
 from apps_mock.app import AppState, Copy, Open, Page, Say
 from apps_mock.apps.contacts import Contact
-from apps_mock.entities import ALARM_LABELS, CITIES, Draw
+from apps_mock.entities import Draw, split_of
+from apps_mock.errors import TaskDrawError
 from apps_mock.records import changed, find, fresh_id
 from apps_mock.widgets import Event
+from sync.vocabulary import Split
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +69,28 @@ def conversations(draw: Draw, numbers: Iterable[str], *, before: str) -> Message
     )
 
 
+_DOINGS = tuple(
+    "bring buy send call find fetch water feed sell order rent mend wash pack book open close move "
+    "paint check clean count print return".split()
+)
+_THINGS = tuple(
+    "soup bread flowers tickets boxes keys lamps chairs letters books apples shoes drums cups maps "
+    "ladders blankets candles bottles cards towels plates stamps tyres".split()
+)
+_MOMENTS = tuple("today tomorrow tonight later first twice again now soon early".split())
+
+
 def wording_of(draw: Draw) -> str:
-    """What somebody writes: a few words that belong to the split."""
-    thing, place = draw.of(ALARM_LABELS, pseudo=True).lower(), draw.of(CITIES, pseudo=True)
-    return draw.random.choice(("{} in {}", "bring {} to {}", "{} near {}", "no {} at {}")).format(
-        thing, place
-    )
+    """What somebody writes: a few words that belong to the split as a whole."""
+    choose = draw.random.choice
+    for _ in range(200):
+        thing = choose(_THINGS)
+        if draw.split is Split.TRAIN:
+            thing = draw.of(_THINGS, pseudo=True).lower()
+        text = f"{choose(_DOINGS)} {thing} {choose(_MOMENTS)}"
+        if split_of(text) is draw.split:
+            return text
+    raise TaskDrawError(f"the {draw.split} split has too few messages; add some")
 
 
 def conversation(data: MessagesData, number: str) -> list[Message]:
