@@ -100,16 +100,16 @@ def _card(product: Product, look: Look) -> Card:
 
 def results(data: ShopData, page: Page, look: Look) -> Screen:
     """What a search found."""
-    return _listing(found(data, page.argument, look.say), page, look)
+    return _listing(page.argument, found(data, page.argument, look.say), page, look)
 
 
 def category(data: ShopData, page: Page, look: Look) -> Screen:
     """What is in a category."""
     own = tuple(each for each in data.products if each.category == page.argument)
-    return _listing(own, page, look)
+    return _listing(look.say(page.argument), own, page, look)
 
 
-def _listing(products: tuple[Product, ...], page: Page, look: Look) -> Screen:
+def _listing(title: str, products: tuple[Product, ...], page: Page, look: Look) -> Screen:
     shown = narrowed(products, page)
     sort = page.draft("sort")
     chips = Chips(
@@ -118,52 +118,55 @@ def _listing(products: tuple[Product, ...], page: Page, look: Look) -> Screen:
             for key, label in SORT_LABELS.items()
         )
     )
-    active = [look.say(text) for field, text in page.drafts if field != "sort" and text]
+    active = [_active(field, text, look) for field, text in page.drafts if field != "sort"]
     body: list[Widget] = [chips]
     if active:
-        body.append(Text(" · ".join(active)))
+        body.append(Text(" · ".join(text for text in active if text)))
     body.extend(_card(product, look) for product in shown)
     if not shown:
         body.append(Text(look.say("Nothing was found")))
     return Screen(
-        look.say(page.argument),
+        title,
         tuple(body),
         (Button(look.word(FILTER), Event("filter")),),
         (Button(look.word(CART), Event("go", "cart")),),
     )
 
 
+def _active(field: str, value: str, look: Look) -> str:
+    """What is written of a filter that is on."""
+    match field if value else "":
+        case "price":
+            return look.say("Up to {price} EUR").format(price=value)
+        case "stars":
+            return look.say("{stars} stars and more").format(stars=value)
+        case "colour":
+            return look.say(value)
+        case "size":
+            return value
+        case _:
+            return ""
+
+
 def filters(_data: ShopData, page: Page, look: Look) -> Screen:
     """Drop-downs that narrow a list of products."""
     sizes = tuple(size for group in SIZES.values() for size in group)
-    body = (
-        _choice("colour", "Colour", COLOURS, page, look),
-        _choice("size", "Size", sizes, page, look),
-        _priced("price", look.say("Up to {price} EUR"), page, look),
-        _starred("stars", look.say("{stars} stars and more"), page, look),
+    groups = (
+        ("colour", "Colour", COLOURS),
+        ("size", "Size", sizes),
+        ("price", "Price", PRICE_LIMITS),
+        ("stars", "Rating", STARS),
     )
+    body = tuple(_choice(key, label, values, page, look) for key, label, values in groups)
     return Screen(
         look.word(FILTER), body, (Button(look.word(APPLY), Event("apply"), primary=True),)
     )
 
 
 def _choice(key: str, label: str, values: tuple[str, ...], page: Page, look: Look) -> Picker:
-    options = (_any(look), *(Option(value, look.say(value)) for value in values))
-    return Picker(key, look.say(label), page.draft(key), options=options)
-
-
-def _any(look: Look) -> Option:
-    return Option("", look.say("Any"))
-
-
-def _priced(key: str, text: str, page: Page, look: Look) -> Picker:
-    options = (_any(look), *(Option(each, text.format(price=each)) for each in PRICE_LIMITS))
-    return Picker(key, look.say("Price"), page.draft(key), options=options)
-
-
-def _starred(key: str, text: str, page: Page, look: Look) -> Picker:
-    options = (_any(look), *(Option(each, text.format(stars=each)) for each in STARS))
-    return Picker(key, look.say("Rating"), page.draft(key), options=options)
+    options = [Option(value, _active(key, value, look)) for value in values]
+    everything = Option("", look.say("Any"))
+    return Picker(key, look.say(label), page.draft(key), options=(everything, *options))
 
 
 def product(data: ShopData, page: Page, look: Look) -> Screen:
