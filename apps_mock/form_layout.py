@@ -14,13 +14,18 @@ from device_runtime.ui_tree import Node
 from sync.vocabulary import Rect
 
 _DOT: Final = "•"
+_ALL_LINES: Final = 0
+"""As many lines as the text needs; a field of one line shows the text's end instead."""
+
 SLIDER_STEP: Final = 25
 
 
 class _Form:
     """Where a field's name, its box and its remark lie."""
 
-    def __init__(self, canvas: Canvas, label: str, text: str, *, lines: int, error: str) -> None:
+    def __init__(
+        self, canvas: Canvas, label: str, text: str, *, lines: int, error: str = ""
+    ) -> None:
         look, sizes = canvas.look, canvas.sizes
         left, right = canvas.left + sizes.margin, canvas.right - sizes.margin
         self.style = look.field_style
@@ -36,8 +41,8 @@ class _Form:
             self.label = max(look.row_px // 2, needed + sizes.gap)
         elif self.style != "beside":
             hint = text_height(label, "hint", room, look)
-        typed = lines * line_px(text_px("field", look))
-        if lines > 1:
+        typed = max(1, lines) * line_px(text_px("field", look))
+        if lines != 1:
             typed = max(typed, text_height(text, "field", room, look))
         self.box = max(look.row_px, max(hint, typed) + 2 * sizes.pad)
         if self.style == "beside":
@@ -93,8 +98,9 @@ def place_field(canvas: Canvas, field: Field, top: int) -> None:
     bounds = _named(canvas, form, field.label, top)
     _input(canvas, field, bounds, named=form.style in {"above", "beside"})
     if field.error:
-        left, _, right, bottom = bounds
-        canvas.label((left, bottom, right, bottom + form.error), field.error, "error", "error")
+        margin = canvas.sizes.margin
+        left, right, below = canvas.left + margin, canvas.right - margin, bounds[3]
+        canvas.label((left, below, right, below + form.error), field.error, "error", "error")
 
 
 def _input(canvas: Canvas, field: Field, bounds: Rect, *, named: bool) -> None:
@@ -143,7 +149,7 @@ def _picked(canvas: Canvas, picker: Picker) -> str:
 
 
 def _picker_form(canvas: Canvas, picker: Picker) -> _Form:
-    return _Form(canvas, picker.label, _picked(canvas, picker), lines=1, error="")
+    return _Form(canvas, picker.label, _picked(canvas, picker), lines=_ALL_LINES)
 
 
 def picker_height(canvas: Canvas, picker: Picker) -> int:

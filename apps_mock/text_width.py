@@ -34,7 +34,7 @@ def line_px(size_px: int) -> int:
 def wrapped(text: str, room_px: int, size_px: int, *, bold: bool = False) -> tuple[str, ...]:
     """The text's lines within a width: broken at spaces, and between kana and kanji.
 
-    A word that is wider than the room stays whole: the layout's check names it.
+    A word that is wider than the room is broken anywhere, as phones do.
     """
     if "\n" not in text and width_px(text, size_px, bold=bold) <= room_px:
         return (text,)
@@ -68,13 +68,26 @@ def _broken(paragraph: str, room: float, bold: bool) -> list[str]:  # noqa: FBT0
     line = ""
     for piece in _pieces(paragraph):
         longer = line + piece
-        if line and _units(longer.rstrip(), bold) > room:
-            lines.append(line.rstrip())
-            line = piece
-        else:
+        if _units(longer.rstrip(), bold) <= room:
             line = longer
+            continue
+        if line:
+            lines.append(line.rstrip())
+        line = piece
+        while len(line) > 1 and _units(line.rstrip(), bold) > room:
+            fitting = _fitting(line, room, bold)
+            lines.append(line[:fitting])
+            line = line[fitting:]
     lines.append(line.rstrip())
     return lines
+
+
+def _fitting(word: str, room: float, bold: bool) -> int:  # noqa: FBT001 - as above
+    """How many letters of a word go into the room; at least one."""
+    for count in range(2, len(word) + 1):
+        if _units(word[:count], bold) > room:
+            return count - 1
+    return len(word)
 
 
 def _pieces(text: str) -> list[str]:
