@@ -8,6 +8,8 @@ from random import Random
 import pytest
 
 from apps_mock.adb_clone import AdbClone
+from apps_mock.catalogue import LOCALES
+from apps_mock.look import draw_look, look_number
 from apps_mock.phone import MockPhone
 from device_runtime.errors import UnknownTaskError
 from sync.policy_io import encode
@@ -115,7 +117,8 @@ def test_observation_is_in_reading_order_and_on_the_screen(phone):
     assert places == sorted(places)
     assert all(right > 0 and bottom > 0 for *_, right, bottom in
                (element.bounds for element in observation.elements))  # fmt: skip
-    assert (observation.width_px, observation.height_px) == (1080, 2400)
+    info = phone.info()
+    assert (observation.width_px, observation.height_px) == (info.width_px, info.height_px)
 
 
 def test_tap_opens_what_it_hits_and_home_leads_back(phone):
@@ -205,13 +208,16 @@ def test_screenshot_is_a_whole_png_of_the_screens_size(phone):
 
     assert image.startswith(b"\x89PNG\r\n\x1a\n")
     assert image.endswith(b"IEND\xaeB`\x82")
-    assert struct.unpack(">II", image[16:24]) == (1080, 2400)
-
-
-def test_info_agrees_with_the_screen(phone):
     info = phone.info()
+    assert struct.unpack(">II", image[16:24]) == (info.width_px, info.height_px)
 
-    assert (info.width_px, info.height_px) == (1080, 2400)
+
+@pytest.mark.parametrize("look", range(6))
+def test_info_agrees_with_the_screen_of_each_look(phone, look):
+    phone.reset(assignment_of(look=look))
+    info, drawn = phone.info(), draw_look(Split.TRAIN, look)
+
+    assert (info.width_px, info.height_px) == (drawn.width_px, drawn.height_px)
     assert (info.model, info.android_version) == ("Clone 1", "14")
     assert phone.info() == info
 
@@ -245,7 +251,7 @@ def any_action(observation: Observation, random: Random) -> Action:
     choices = [
         press(random.choice(list(Key))),
         scroll(random.choice(list(Direction))),
-        open_app(random.choice(["Contacts", "Settings", "Train Tickets", "Nothing"])),
+        open_app(random.choice(["Contacts", "Settings", "Einstellungen", "設定", "Nothing"])),
         type_text(random.choice(["Ada", "a b%s", "it's"]), clear=random.random() < 0.5),
     ]
     if index is not None:
@@ -260,11 +266,13 @@ def any_action(observation: Observation, random: Random) -> Action:
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize("locale", LOCALES)
 @pytest.mark.parametrize("template", TEMPLATES)
-def test_same_actions_give_the_same_screens_and_digests_on_both_phones(adb_clone, template):
-    in_process, random = MockPhone(), Random(f"walk {template}")
-    for look in range(2):
-        assignment = assignment_of(template, seed=look, look=look)
+def test_same_actions_give_the_same_screens_and_digests_on_both_phones(adb_clone, template, locale):
+    in_process, random = MockPhone(), Random(f"walk {template} {locale}")
+    for number in range(2):
+        look = look_number(locale, number)
+        assignment = assignment_of(template, seed=number, look=look)
         goal = in_process.reset(assignment).goal
         assert adb_clone.reset(assignment).goal == goal
         for _ in range(20):
