@@ -179,7 +179,7 @@ def _spoilt_values(record: Any, change: Change, new: tuple[Any, ...]) -> _Tables
 def _near(value: object) -> Iterator[tuple[str, object]]:
     yield "value altered", altered(value)
     yield from (("off by one", other) for other in off_by_one(value))
-    yield from (("text rewritten", other) for other in rewritten(value))
+    yield from (("text rewritten", other) for other in rewritten(value) if other != value)
 
 
 def _with_record(table: tuple[Any, ...], record: Any) -> tuple[Any, ...]:  # Any: any record
@@ -292,7 +292,7 @@ def _other_pages(ending: Ending) -> Iterator[_Named]:
     renamed = replace(page, name=f"{page.name}x")
     yield "wrong page", "another page", end.with_app(app, state.with_page(renamed))
     for field, text in goal.drafts:
-        for kind, value in (("wrong page", ""), *_near(text)):
+        for kind, value in (("value altered", f"{text} {text}"), *_near(text)):
             typed = state.with_page(page.with_draft(field, str(value)))
             yield kind, f"{field} holds {value!r}", end.with_app(app, typed)
 

@@ -103,8 +103,8 @@ def _under_way(task: Task, state: PhoneState) -> tuple[str, Plan]:
 def _is_over(stage: Stage, task: Task, state: PhoneState) -> bool:
     if stage.changes:
         return holds(task.state, state, stage.app, stage.changes)
-    page = state.app_state(stage.page_app or stage.app).page
-    return (page.name, page.argument) == stage.page
+    stack = state.app_state(stage.page_app or stage.app).stack
+    return any((page.name, page.argument) == stage.page for page in stack)
 
 
 def _to_app(app: str, scene: Scene) -> Action:

@@ -76,8 +76,8 @@ Plan = dict[tuple[str, str], Move]
 class Stage:
     """Something to be done in one app before the task's last app, the template's own, is used.
 
-    A stage is over once its page is the top one of its app (looked at; apps keep their pages in the
-    background), or, where it names changes instead, once these hold.
+    A stage is over once its page is among those of its app (looked at; apps keep their pages in
+    the background), or, where it names changes instead, once these hold.
 
     Attributes:
         page: (page, argument) that has to be looked at.
