@@ -34,7 +34,7 @@ LOG_IN = wording("Log in", "Sign in", held_out=("Enter the forum",))
 LOG_OUT = wording("Log out", "Sign out", held_out=("Leave the forum",))
 REPLY = wording("Send reply", "Post reply", held_out=("Answer",))
 RESERVE = wording("Reserve", "Reserve a table", held_out=("Book this table",))
-DOWNLOAD = wording("Download", "Get file", held_out=("Fetch",))
+DOWNLOAD = wording("Download file", "Get file", held_out=("Fetch",))
 
 
 def body_of(data: BrowserData, page: Page, look: Look) -> list[Widget]:
@@ -96,7 +96,7 @@ def _news(data: BrowserData, _page: Page, part: str, look: Look) -> list[Widget]
     others = [each for each in data.articles if each.id != part][:2]
     return [
         Text(headline_of(shown, look.say), heading=True),
-        Image("News", look.say("News")),
+        Image("News", look.say("Latest news")),
         *(Text(text, copyable=True) for text in paragraphs_of(shown, look.say)),
         Text(look.say("Read more"), heading=True),
         *(link_to(data, f"news/{each.id}", look) for each in others),

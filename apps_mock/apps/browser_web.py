@@ -14,7 +14,7 @@ from apps_mock.records import find
 
 SITE_KINDS = {
     "weather": "Weather",
-    "news": "News",
+    "news": "Latest news",
     "recipes": "Recipes",
     "trains": "Timetable",
     "forum": "Forum",

@@ -27,10 +27,10 @@ SIZES: dict[str, tuple[str, ...]] = {
     "Shoes": ("38", "39", "40", "41", "42"),
 }
 COLOURS = ("Red", "Blue", "Green", "Black", "White", "Grey")
-DELIVERIES: dict[str, int] = {"Standard": 4, "Express": 9, "Pick-up point": 2}
+DELIVERIES: dict[str, int] = {"Standard delivery": 4, "Express": 9, "Pick-up point": 2}
 """Ways of delivery and what they cost in euros."""
 PAYMENTS = ("Card", "Invoice", "On delivery")
-DEFAULT_DELIVERY = "Standard"
+DEFAULT_DELIVERY = "Standard delivery"
 DEFAULT_PAYMENT = "Card"
 ORDERED = "Ordered"
 CANCELLED = "Cancelled"
@@ -379,7 +379,7 @@ def _order_changed(state: AppState[ShopData], event: Event) -> AppState[ShopData
     delivery = checkout.draft("delivery", DEFAULT_DELIVERY)
     order = Order(
         id=fresh_id(data.orders, "o"),
-        number=_next_number(data.orders),
+        number=next_number(data.orders),
         items=tuple(
             Item(each.product, each.colour, each.size, each.quantity) for each in data.cart
         ),
@@ -388,19 +388,22 @@ def _order_changed(state: AppState[ShopData], event: Event) -> AppState[ShopData
         delivery=delivery,
         payment=checkout.draft("payment", DEFAULT_PAYMENT),
         voucher=voucher.code if voucher else "",
-        arrives=_in_days(state.provided.today, 1 if delivery == "Express" else 4),
+        arrives=arrival(state.provided.today, delivery),
     )
     bought = replace(data, cart=(), orders=(*data.orders, order))
     ordered = replace(state, data=bought, stack=(Page("home"), Page("orders")))
     return ordered.pushed(Page("order", order.id)).emitting(Say("Thank you for your order"))
 
 
-def _next_number(orders: tuple[Order, ...]) -> str:
+def next_number(orders: tuple[Order, ...]) -> str:
+    """The number that the next order gets."""
     highest = max((int(order.number) for order in orders), default=100000)
     return f"{(highest + 17) % 1000000:06}"
 
 
-def _in_days(today: str, days: int) -> str:
+def arrival(today: str, delivery: str) -> str:
+    """The day on which what is ordered today arrives."""
+    days = 1 if delivery == "Express" else 4
     return (date.fromisoformat(today) + timedelta(days=days)).isoformat()
 
 

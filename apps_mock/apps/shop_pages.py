@@ -45,8 +45,8 @@ PUBLISH = wording("Publish", "Send review", held_out=("Post it",))
 
 SORT_LABELS = {
     "": "Relevance",
-    "cheapest": "Cheapest",
-    "dearest": "Dearest",
+    "cheapest": "Lowest price",
+    "dearest": "Highest price",
     "rating": "Best rated",
 }
 

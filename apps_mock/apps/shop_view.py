@@ -143,7 +143,7 @@ def _book(data: ShopData, _page: Page, look: Look) -> Screen:
 
 
 def _add_address(_data: ShopData, page: Page, look: Look) -> Screen:
-    fields = (("name", "Recipient"), ("street", "Street and number"), ("city", "Town"))
+    fields = (("name", "Receiver"), ("street", "Street and number"), ("city", "Town"))
     body = tuple(Field(key, look.say(label), page.draft(key)) for key, label in fields)
     return Screen(
         look.say("New address"),

@@ -147,7 +147,7 @@ def _review(draw: Draw) -> Instance:
         (Entry("stars", stars, Event("set", "stars", stars)), Entry("text", text)),
         Event("publish"),
     )
-    values = (("product", product.id), ("stars", int(stars)), ("text", text))
+    values = (("product", product.id), ("author", ""), ("stars", int(stars)), ("text", text))
     words = {"title": product.title, "stars": stars, "text": text}
     return Instance(words, data, plan, (Change("reviews", None, values),))
 

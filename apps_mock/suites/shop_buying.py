@@ -16,8 +16,10 @@ from apps_mock.apps.shop import (
     Item,
     Product,
     ShopData,
+    arrival,
     fixture,
     found,
+    next_number,
     street_of,
     total_of,
     variant,
@@ -131,6 +133,7 @@ def _change_quantity(draw: Draw) -> Instance:
 
 def purchase(
     data: ShopData,
+    now: str,
     *,
     address: str = "",
     delivery: str = DEFAULT_DELIVERY,
@@ -155,16 +158,24 @@ def purchase(
     )
     items = tuple(Item(each.product, each.colour, each.size, each.quantity) for each in data.cart)
     values = (
+        ("number", next_number(data.orders)),
         ("items", items),
         ("total", total_of(data, delivery, voucher)),
         ("address", address),
         ("delivery", delivery),
         ("payment", payment),
         ("voucher", voucher),
+        ("arrives", arrival(now[:10], delivery)),
         ("status", ORDERED),
     )
     emptied = tuple(Change("cart", line.id, removed=True) for line in data.cart)
     return plan, (Change("orders", None, values), *emptied)
+
+
+def some_moment(draw: Draw) -> str:
+    """A day and a time at which somebody may buy something."""
+    month, day, hour = (draw.random.randrange(*bounds) for bounds in ((1, 13), (1, 29), (8, 20)))
+    return f"2025-{month:02}-{day:02}T{hour:02}:15"
 
 
 def _radio(field: str, value: str, default: str) -> Entry:
@@ -174,15 +185,17 @@ def _radio(field: str, value: str, default: str) -> Entry:
 def _order_voucher(draw: Draw) -> Instance:
     data = fixture(draw)
     code = draw.random.choice(data.vouchers).code
-    plan, changes = purchase(data, voucher=code)
-    return Instance({"voucher": code}, data, plan, changes)
+    now = some_moment(draw)
+    plan, changes = purchase(data, now, voucher=code)
+    return Instance({"voucher": code}, data, plan, changes, now=now)
 
 
 def _order_to(draw: Draw) -> Instance:
     data = fixture(draw)
     address = draw.random.choice(data.addresses[1:])
-    plan, changes = purchase(data, address=address.id)
-    return Instance({"name": address.name}, data, plan, changes)
+    now = some_moment(draw)
+    plan, changes = purchase(data, now, address=address.id)
+    return Instance({"name": address.name}, data, plan, changes, now=now)
 
 
 def _order_all(draw: Draw) -> Instance:
@@ -191,9 +204,10 @@ def _order_all(draw: Draw) -> Instance:
     address = draw.random.choice(data.addresses[1:])
     delivery = draw.random.choice([each for each in DELIVERIES if each != DEFAULT_DELIVERY])
     payment = draw.random.choice([each for each in PAYMENTS if each != DEFAULT_PAYMENT])
-    plan, changes = purchase(data, address=address.id, delivery=delivery, payment=payment)
+    now = some_moment(draw)
+    plan, changes = purchase(data, now, address=address.id, delivery=delivery, payment=payment)
     words = {"name": address.name, "delivery": Term(delivery), "payment": Term(payment)}
-    return Instance(words, data, plan, changes)
+    return Instance(words, data, plan, changes, now=now)
 
 
 def _add_address(draw: Draw) -> Instance:
