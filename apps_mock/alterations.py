@@ -55,8 +55,9 @@ def rewritten(value: object) -> Iterator[str]:
     if len(words) > 1:
         yield " ".join((*words[1:], words[0]))
         yield " ".join(words[:-1])
-    yield value.swapcase()
+    if value.swapcase() != value:
+        yield value.swapcase()
     yield f"{value} "
-    if len(value) > 1:
+    if len(value) > 1 and value[0] != value[1]:
         yield value[1] + value[0] + value[2:]
     yield f"not {value}"

@@ -290,7 +290,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="files_size",
         app="files",
-        oracle_steps=5,
+        oracle_steps=4,
         phrasings=(
             "How many KB does the file {file} in {folder} have",
             "Open {file} in the folder {folder} and tell me its size in KB",

@@ -270,7 +270,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="settings_wifi_join",
         app="settings",
-        oracle_steps=9,
+        oracle_steps=8,
         phrasings=(
             "Connect to the Wi-Fi network {name} with the password {password}",
             "In the Network settings join {name} using the password {password}",
