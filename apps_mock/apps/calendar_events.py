@@ -87,6 +87,10 @@ class Occurrence(NamedTuple):
         return f"{self.event.id}|{self.day}"
 
 
+_COMING_DAYS = 62
+"""Within so many days everything that repeats happens again."""
+
+
 def shifted(iso: str, days: int) -> str:
     """The day that many days later."""
     return (date.fromisoformat(iso) + timedelta(days=days)).isoformat()
@@ -140,7 +144,21 @@ def occurrences(events: Iterable[CalendarEvent], first: str, last: str) -> list[
             found.extend(Occurrence(day, event) for day in days if happens_on(event, day))
         elif first <= event.day <= last:
             found.append(Occurrence(event.day, event))
-    return sorted(found, key=lambda each: (each.day, each.event.start, each.event.title))
+    return sorted(found, key=by_time)
+
+
+def by_time(each: Occurrence) -> tuple[str, str, str]:
+    """What occurrences are sorted by."""
+    return each.day, each.event.start, each.event.title
+
+
+def listed(event: CalendarEvent, today: str) -> Occurrence:
+    """The day under which a list of events has it: the next one, or its first."""
+    if event.repeats and event.day < today:
+        coming = occurrences([event], today, shifted(today, _COMING_DAYS))
+        if coming:
+            return coming[0]
+    return Occurrence(event.day, event)
 
 
 def on_day(events: Iterable[CalendarEvent], iso: str) -> list[CalendarEvent]:

@@ -17,8 +17,10 @@ from apps_mock.apps.calendar_events import (
     CalendarData,
     CalendarEvent,
     Occurrence,
+    by_time,
     end_of,
     grid_of,
+    listed,
     occurrences,
     shifted,
     shifted_month,
@@ -90,7 +92,7 @@ def _home(state: AppState[CalendarData], page: Page, look: Look) -> Screen:
     rows = _rows(occurrences(state.data.events, today, today))
     body = (
         *grid.body,
-        Text(look.say("Today"), heading=True),
+        Text(f"{look.say('Today')}, {_day_title(today, look)}", heading=True),
         *(rows or (Text(look.say("No events today")),)),
         *(Text(line) for line in look.noise("calendar")),
     )
@@ -126,7 +128,7 @@ def _week(first: str, busy: set[str], today: str) -> Chips:
     return Chips(
         tuple(
             Chip(
-                f"{int(day[8:])} •" if day in busy else str(int(day[8:])),
+                f"{int(day[8:])}•" if day in busy else str(int(day[8:])),
                 day == today,
                 Event("day", day),
             )
@@ -190,20 +192,30 @@ def _search(state: AppState[CalendarData], page: Page, look: Look) -> Screen:
     field = Field("search", look.word(_SEARCH), wanted, search=True)
     if not sought:
         return Screen(look.word(_SEARCH), (field, Text(look.say("Type what you look for"))))
-    found = [
-        event
-        for event in sorted(state.data.events, key=lambda event: (event.day, event.start))
-        if any(sought in text.casefold() for text in (event.title, event.location, event.people))
-    ]
+    found = sorted(
+        (
+            listed(event, state.provided.today)
+            for event in state.data.events
+            if any(sought in text.casefold() for text in _searched(event))
+        ),
+        key=by_time,
+    )
     rows = tuple(
-        Row(
-            event.title,
-            f"{look.day(event.day)}, {event.start}",
-            on_tap=Event("go", "event", f"{event.id}|{event.day}"),
-        )
-        for event in found
+        Row(each.event.title, _when(each, look), on_tap=Event("go", "event", each.argument))
+        for each in found
     )
     return Screen(look.word(_SEARCH), (field, *(rows or (Text(look.say("No events found")),))))
+
+
+def _searched(event: CalendarEvent) -> tuple[str, ...]:
+    return event.title, event.location, event.people
+
+
+def _when(each: Occurrence, look: Look) -> str:
+    parts = [look.day(each.day), each.event.start]
+    if each.event.repeats:
+        parts.append(look.say(REPETITIONS[each.event.repeats]))
+    return ", ".join(parts)
 
 
 def _event(state: AppState[CalendarData], page: Page, look: Look) -> Screen:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from apps_mock.apps.calendar_events import WEEKLY, CalendarEvent, shifted
+from apps_mock.apps.calendar_events import WEEKLY, CalendarEvent, listed, shifted
 from apps_mock.catalogue import Term
 from apps_mock.entities import Draw
 from apps_mock.plans import GiveUp, Plan, Press
@@ -116,10 +116,11 @@ def _series(draw: Draw) -> tuple[Scene, CalendarEvent, str]:
 
 def _delete_series(draw: Draw) -> Instance:
     scene, event, _ = _series(draw)
+    day = listed(event, scene.today).day
     return Instance(
         words={"title": event.title},
         data=scene.data,
-        plan=removing(way_by_search(event), event),
+        plan=removing(way_by_search(event, day=day), event, day),
         changes=(Change("events", event.id, removed=True),),
         now=scene.now,
     )
@@ -187,7 +188,7 @@ _OWN = (
     Template(
         name="calendar_move_day",
         app="calendar",
-        oracle_steps=11,
+        oracle_steps=12,
         phrasings=(
             "Move the event {title} to {day}",
             "In the calendar change the day of {title} to {day}",
@@ -211,7 +212,7 @@ _OWN = (
     Template(
         name="calendar_rename",
         app="calendar",
-        oracle_steps=8,
+        oracle_steps=9,
         phrasings=(
             "Rename the event {title} on {day} to {new}",
             "In the calendar change the title of {title} on {day} to {new}",
@@ -223,7 +224,7 @@ _OWN = (
     Template(
         name="calendar_add_location",
         app="calendar",
-        oracle_steps=8,
+        oracle_steps=9,
         phrasings=(
             "Add the location {location} to the event {title} on {day}",
             "In the calendar set the place of {title} on {day} to {location}",
@@ -235,7 +236,7 @@ _OWN = (
     Template(
         name="calendar_invite",
         app="calendar",
-        oracle_steps=10,
+        oracle_steps=13,
         phrasings=(
             "Add {name} to the people of the event {title}",
             "In the calendar note that {name} comes to {title}",
@@ -247,7 +248,7 @@ _OWN = (
     Template(
         name="calendar_delete_series",
         app="calendar",
-        oracle_steps=8,
+        oracle_steps=9,
         phrasings=(
             "Delete all days of the weekly event {title}",
             "Remove the whole series {title} from my calendar",

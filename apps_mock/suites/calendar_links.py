@@ -193,7 +193,7 @@ TEMPLATES = (
     Template(
         name="calendar_note_location",
         app="notes",
-        oracle_steps=16,
+        oracle_steps=17,
         phrasings=(
             "Write the location of the event {title} into a new note called {note}",
             "Make a note {note} that says where {title} in my calendar takes place",
@@ -205,7 +205,7 @@ TEMPLATES = (
     Template(
         name="calendar_from_note",
         app="calendar",
-        oracle_steps=20,
+        oracle_steps=18,
         phrasings=(
             "Add the event {title} with day time and location from the note {note}",
             "Put {title} into my calendar when and where the note {note} says",
@@ -229,7 +229,7 @@ TEMPLATES = (
     Template(
         name="calendar_from_message",
         app="calendar",
-        oracle_steps=20,
+        oracle_steps=16,
         phrasings=(
             "Put {title} into the calendar as {name} wrote it to me in a message",
             "Add the event {title} with the day and time that {name} sent me",
@@ -241,7 +241,7 @@ TEMPLATES = (
     Template(
         name="calendar_send_location",
         app="messages",
-        oracle_steps=16,
+        oracle_steps=15,
         phrasings=(
             "Send {name} the location of the event {title} by message",
             "Write a message to {name} that says where {title} takes place",

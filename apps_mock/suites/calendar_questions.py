@@ -128,7 +128,7 @@ def _next_week(draw: Draw) -> Instance:
 
 def _found(scene: Scene, event: CalendarEvent, answer: Answer, sought: str = "") -> Instance:
     """A question that an event's page answers, which is found by search."""
-    plan = answered_at(way_by_search(event, sought), "event", argument_of(event))
+    plan = answered_at(way_by_search(event, sought=sought), "event", argument_of(event))
     return _asked(scene, answer, plan, title=event.title, name=event.people)
 
 
@@ -216,7 +216,7 @@ TEMPLATES = (
         name="SimpleCalendarEventsInTimeRange",
         app="calendar",
         suite="androidworld",
-        oracle_steps=3,
+        oracle_steps=4,
         phrasings=(
             "Which events do I have between {time} and {end} on {day}",
             "List the titles of the events on {day} from {time} to {end}",
@@ -242,7 +242,7 @@ TEMPLATES = (
         name="SimpleCalendarEventsInNextWeek",
         app="calendar",
         suite="androidworld",
-        oracle_steps=3,
+        oracle_steps=7,
         phrasings=(
             "Which events do I have in the next seven days",
             "List the titles of what my calendar has for the coming seven days",
@@ -255,7 +255,7 @@ TEMPLATES = (
         name="SimpleCalendarNextEvent",
         app="calendar",
         suite="androidworld",
-        oracle_steps=3,
+        oracle_steps=4,
         phrasings=(
             "Which event in my calendar comes next",
             "What is the title of my next event",
@@ -268,7 +268,7 @@ TEMPLATES = (
         name="SimpleCalendarLocationOfEvent",
         app="calendar",
         suite="androidworld",
-        oracle_steps=6,
+        oracle_steps=7,
         phrasings=(
             "Where does the event {title} take place",
             "What is the location of {title} in my calendar",
@@ -281,7 +281,7 @@ TEMPLATES = (
         name="SimpleCalendarNextMeetingWithPerson",
         app="calendar",
         suite="androidworld",
-        oracle_steps=6,
+        oracle_steps=8,
         phrasings=(
             "On which day and at which time do I meet {name} next",
             "When is my next event with {name} by day and time",
@@ -317,7 +317,7 @@ TEMPLATES = (
     Template(
         name="calendar_day_of",
         app="calendar",
-        oracle_steps=6,
+        oracle_steps=7,
         phrasings=(
             "On which day is the event {title}",
             "What is the date of {title} in my calendar",
@@ -329,7 +329,7 @@ TEMPLATES = (
     Template(
         name="calendar_people",
         app="calendar",
-        oracle_steps=6,
+        oracle_steps=7,
         phrasings=(
             "Who takes part in the event {title}",
             "Who is invited to {title} in my calendar",

@@ -157,9 +157,9 @@ def way_to_event(today: str, event: CalendarEvent, day: str = "") -> Plan:
     return plan
 
 
-def way_by_search(event: CalendarEvent, sought: str = "") -> Plan:
+def way_by_search(event: CalendarEvent, *, day: str = "", sought: str = "") -> Plan:
     """From the first page to an event's, by what it is called or who takes part."""
-    found = Event("go", "event", argument_of(event))
+    found = Event("go", "event", argument_of(event, day))
     return {
         ("home", ""): Press(Event("go", "search")),
         ("search", ""): Fill((Entry("search", sought or event.title),), found),
@@ -203,9 +203,9 @@ def editing(way: Plan, event: CalendarEvent, wanted: CalendarEvent) -> Plan:
     }
 
 
-def removing(way: Plan, event: CalendarEvent) -> Plan:
+def removing(way: Plan, event: CalendarEvent, day: str = "") -> Plan:
     """A way to an event's page, and on until all of it is deleted."""
-    argument = argument_of(event)
+    argument = argument_of(event, day)
     return {
         **way,
         ("event", argument): Press(Event("go", "delete", argument)),

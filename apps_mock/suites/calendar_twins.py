@@ -124,7 +124,7 @@ TEMPLATES = (
         name="SimpleCalendarAddOneEvent",
         app="calendar",
         suite="androidworld",
-        oracle_steps=16,
+        oracle_steps=18,
         phrasings=(
             (
                 "On {day} at {time} add {title} to the calendar for {minutes} minutes with "
@@ -145,7 +145,7 @@ TEMPLATES = (
         name="SimpleCalendarAddOneEventInTwoWeeks",
         app="calendar",
         suite="androidworld",
-        oracle_steps=16,
+        oracle_steps=17,
         phrasings=(
             (
                 "Two weeks from today at {time} add {title} to the calendar for {minutes} "
@@ -169,7 +169,7 @@ TEMPLATES = (
         name="SimpleCalendarAddOneEventRelativeDay",
         app="calendar",
         suite="androidworld",
-        oracle_steps=16,
+        oracle_steps=17,
         phrasings=(
             (
                 "This {weekday} at {time} add {title} to the calendar for {minutes} minutes with "
@@ -193,7 +193,7 @@ TEMPLATES = (
         name="SimpleCalendarAddOneEventTomorrow",
         app="calendar",
         suite="androidworld",
-        oracle_steps=16,
+        oracle_steps=17,
         phrasings=(
             (
                 "Tomorrow at {time} add {title} to the calendar for {minutes} minutes with "
@@ -214,7 +214,7 @@ TEMPLATES = (
         name="SimpleCalendarAddRepeatingEvent",
         app="calendar",
         suite="androidworld",
-        oracle_steps=18,
+        oracle_steps=20,
         phrasings=(
             (
                 "Add {title} {rule} from {day} on at {time} for {minutes} minutes with "
@@ -269,9 +269,7 @@ TEMPLATES = (
             "{name} visits me this {weekday} so delete all events of that day from the calendar",
             "Because of {name} remove everything that my calendar has this {weekday}",
         ),
-        held_out=(
-            "Keep this {weekday} free for {name} and take its events out of my calendar",
-        ),
+        held_out=("Keep this {weekday} free for {name} and take its events out of my calendar",),
         set_up=_delete_relative,
         tags=("scrolls",),
     ),

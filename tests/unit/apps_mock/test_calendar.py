@@ -124,6 +124,7 @@ def test_the_first_page_marks_days_with_events_and_lists_today():
     }  # fmt: skip
     assert [chip.on_tap.value for chip in days(state) if chip.selected] == [TODAY]
     assert titles(state) == ["Lunch", "Yoga"]
+    assert "Today, Friday 14 March" in labels(state)
     assert shown(state).title == "March 2025"
 
 
@@ -160,6 +161,15 @@ def test_search_looks_at_titles_places_and_people_in_any_case(sought):
     page = Page("search", "", (("search", sought),))
 
     assert titles(state_of(LUNCH, YOGA, page=page)) == ["Lunch"]
+
+
+def test_search_lists_a_series_under_its_next_day():
+    state = state_of(TRIP, YOGA, page=Page("search", "", (("search", "y"),)))
+
+    rows = [widget for widget in shown(state).body if isinstance(widget, Row)]
+
+    assert [row.subtitle for row in rows] == ["14 March, 18:30, Every week"]
+    assert rows[0].on_tap == Event("go", "event", f"e1|{TODAY}")
 
 
 def test_search_says_when_it_finds_nothing_and_lists_nothing_before_it_is_asked():
