@@ -73,7 +73,11 @@ def portraits(app: str, look: int) -> Iterator[Portrait]:
     if app == PHONE:
         yield from _of_phone(look)
         return
-    own = [template for template in templates() if template.app == app]
+    own = [
+        template
+        for template in templates()
+        if template.app == app and "cross_app" not in template.tags
+    ]
     longest = sorted(own, key=lambda template: (-template.oracle_steps, template.name))
     phone = _loaded(longest, look)
     if phone is None:

@@ -40,7 +40,7 @@ def status_bar(style: Style, width: int, now: str) -> tuple[Shape, ...]:
 def gesture_handle(style: Style, width: int, height: int) -> tuple[Shape, ...]:
     """The short line at the foot of the screen."""
     px = style.px
-    half, thick, up = px(54), max(2, px(4)), px(5)
+    half, thick, up = px(54), max(2, px(3)), px(2)
     middle = width // 2
     bounds = (middle - half, height - up - thick, middle + half, height - up)
     return (Box(bounds, style.theme.faint, radius=thick),)

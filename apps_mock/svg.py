@@ -58,7 +58,7 @@ def _cut(drawing: str, clip: Rect, radius: int = 0) -> str:
     left, top, right, bottom = clip
     place = f"{left} {top} {right - left} {bottom - top}"
     x, y, wide, high = place.split()
-    corners = f' style="clip-path:inset(0 round {radius}px)"' if radius else ""
+    corners = f' clip-path="inset(0 round {radius}px)"' if radius else ""
     return (
         f'<svg x="{x}" y="{y}" width="{wide}" height="{high}" viewBox="{place}"{corners}>'
         f"{drawing}</svg>"
