@@ -8,6 +8,7 @@ ProjectError
     ├── BrokenTemplateError                 a template's own code broke, or a mutator's
     ├── AppCrashError                       a clone's app broke: the episode becomes an env_error
     ├── FaultInjectedError                  a phone was broken by plan: as above
+    ├── ActionsFileError                    a file of actions that holds something else
     ├── AdbProtocolError                    an adb server broke the protocol: its link ends
     ├── DaemonError                         the mock adb daemon cannot listen
     ├── FontMissingError                    a font's package is not installed
@@ -75,6 +76,10 @@ class FaultInjectedError(MockAppError, PhoneFaultError):
     def __init__(self, faults: tuple[str, ...]) -> None:
         super().__init__(f"fault {', '.join(dict.fromkeys(faults))}: injected by plan")
         self.faults = faults
+
+
+class ActionsFileError(MockAppError):
+    """A file of actions to play holds something that is no action."""
 
 
 class AdbProtocolError(MockAppError):

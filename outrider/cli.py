@@ -21,6 +21,7 @@ from outrider import (
     bench,
     clones,
     clones_check,
+    clones_trace,
     cloud,
     do,
     doctor,
@@ -31,6 +32,7 @@ from outrider import (
     phone_run,
     phones,
     releases,
+    replay,
     up,
 )
 from outrider.errors import MisuseError
@@ -54,10 +56,12 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("audit", audit.audit_fleet),
     ("episodes list", episodes.list_episodes),
     ("episodes show", episodes.show_episode),
+    ("episodes replay", replay.replay_episode),
     ("release list", releases.list_releases),
     ("release apply", releases.apply_release),
     ("clones list", clones.list_templates),
     ("clones check", clones_check.check_clones),
+    ("clones trace", clones_trace.trace_task),
     ("bench policy", bench.bench_policy),
     ("doctor", doctor.doctor),
 )

@@ -22,7 +22,7 @@ def list_templates(
     if suite and suite not in suites():
         raise MisuseError(f"no suite is called {suite!r}; there are {', '.join(suites())}")
     out = Output(json_lines=json)
-    infos = [template.info() for template in templates()]
+    infos = [one.info() for one in templates() if not suite or one.belongs_to(suite)]
     rows = [
         {
             "template": info.name,
@@ -33,7 +33,6 @@ def list_templates(
             "step_budget": info.step_budget,
         }
         for info in infos
-        if suite in {"", info.suite}
     ]
     count = out.rows("template", rows, title="Templates")
     out.summary(templates=count, suites=[suite] if suite else list(suites()))

@@ -57,15 +57,23 @@ def show_episode(
     json: Json = False,
 ) -> None:
     """Show one episode step by step, with its verdicts."""
+    _show(Output(json_lines=json), *logged_episode(episode_id, phone=phone, data=data))
+
+
+def logged_episode(
+    episode_id: str, *, phone: Path | None, data: Path | None
+) -> tuple[Path, Episode, tuple[Verdict, ...]]:
+    """An episode of one phone's log, or of any log of a fleet: the phone's folder, and the record.
+
+    Raises: MisuseError: no log holds it.
+    """
     from sync.vocabulary import EpisodeId
 
-    out = Output(json_lines=json)
     for folder in _folders(phone, data):
         with _opened(folder) as log:
             found = log.read(EpisodeId(episode_id))
         if found is not None:
-            _show(out, folder, *found)
-            return
+            return folder, *found
     raise MisuseError(
         f"no log here holds episode {episode_id!r}; outrider episodes list names them"
     )
