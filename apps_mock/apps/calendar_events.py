@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 from random import Random
@@ -91,6 +91,7 @@ _COMING_DAYS = 62
 """Within so many days everything that repeats happens again."""
 
 
+@lru_cache(maxsize=16384)
 def shifted(iso: str, days: int) -> str:
     """The day that many days later."""
     return (date.fromisoformat(iso) + timedelta(days=days)).isoformat()
@@ -103,6 +104,7 @@ def shifted_month(month: str, count: int) -> str:
     return f"{year + years:04}-{number + 1:02}"
 
 
+@lru_cache(maxsize=1024)
 def grid_of(month: str) -> tuple[str, ...]:
     """The Mondays of the weeks that a month's grid shows; its first and last week may be shared."""
     first = f"{month}-01"
@@ -175,25 +177,25 @@ def _days(first: str, last: str) -> Iterator[str]:
 CROWD_COUNT = 64
 """How many different sets of bystanders calendars are made of, per split."""
 
-_DRAWN_ON = "2025-01-01"
+_FIRST_DAY = "2025-01-01"
 
 
 @lru_cache(maxsize=4 * CROWD_COUNT)
-def _crowd(split: Split, number: int) -> tuple[CalendarEvent, ...]:
-    """Events around the first day of 2025."""
+def _crowd(split: Split, number: int) -> tuple[tuple[int, CalendarEvent], ...]:
+    """Events, each with how many days after today it is."""
     draw = Draw(Random(f"calendar|{split}|{number}"), split)
-    random = draw.random
-    return tuple(_bystander(draw, f"e{index}") for index in range(random.randrange(20, 30)))
+    count = draw.random.randrange(20, 30)
+    return tuple(_bystander(draw, f"e{index}") for index in range(count))
 
 
-def _bystander(draw: Draw, event_id: str) -> CalendarEvent:
+def _bystander(draw: Draw, event_id: str) -> tuple[int, CalendarEvent]:
     random = draw.random
     repeats = random.choice((WEEKLY, WEEKLY, MONTHLY)) if random.random() < 0.15 else ""
     offset = random.randrange(-30, 0) if repeats else random.randrange(-15, 32)
-    return CalendarEvent(
+    return offset, CalendarEvent(
         event_id,
         draw.of(TITLES, pseudo=True),
-        shifted(_DRAWN_ON, offset),
+        _FIRST_DAY,
         random.choice(STARTS),
         random.choice(MINUTE_CHOICES),
         location=draw.of(LOCATIONS, pseudo=True) if random.random() < 0.6 else "",
@@ -206,12 +208,26 @@ def _bystander(draw: Draw, event_id: str) -> CalendarEvent:
 def bystanders(draw: Draw, today: str, *, quiet: Sequence[str] = ()) -> tuple[CalendarEvent, ...]:
     """Events around a day, none of which happens on a quiet day."""
     crowd = _crowd(draw.split, draw.random.randrange(CROWD_COUNT))
-    distance = date.fromisoformat(today).toordinal() - date.fromisoformat(_DRAWN_ON).toordinal()
-    moved = (replace(event, day=shifted(event.day, distance)) for event in crowd)
+    moved = (_moved(event, shifted(today, offset)) for offset, event in crowd)
     return tuple(event for event in moved if not any(happens_on(event, silent) for silent in quiet))
+
+
+def _moved(event: CalendarEvent, day: str) -> CalendarEvent:
+    """The event on another day; written out because tasks are drawn thousands of times a second."""
+    return CalendarEvent(
+        event.id,
+        event.title,
+        day,
+        event.start,
+        event.minutes,
+        event.location,
+        event.description,
+        event.repeats,
+        event.people,
+    )
 
 
 def fixture(draw: Draw) -> CalendarData:
     """What is in the app before a task is set up."""
-    today = shifted(_DRAWN_ON, draw.random.randrange(365))
+    today = shifted(_FIRST_DAY, draw.random.randrange(365))
     return CalendarData(bystanders(draw, today))
