@@ -6,6 +6,8 @@ given as if it ran from left to right, and turned round here and nowhere else.
 
 from __future__ import annotations
 
+from typing import Final
+
 from apps_mock.look import Look
 from apps_mock.measuring import BOLD, lines_of, text_px
 from apps_mock.nodes import FRAME, PICTURE, SCROLL, TEXT, box, checkable, plain, touchable
@@ -13,6 +15,9 @@ from apps_mock.places import Hidden, LaidOut, Role, Target, Window, Written, siz
 from apps_mock.widgets import Event, Screen
 from device_runtime.ui_tree import Node
 from sync.vocabulary import Rect
+
+LEAST_PX: Final = 8
+"""Height of what shows of a place that is cut off; where it is less, nothing can be touched."""
 
 
 class Canvas:
@@ -67,7 +72,7 @@ class Canvas:
         if top >= first and bottom <= last and top < bottom:
             return self._mirrored(bounds) if self._turned else bounds
         top, bottom = max(top, first), min(bottom, last)
-        if bottom <= top:
+        if bottom - top < LEAST_PX:
             return None
         return self._mirrored((left, top, right, bottom))
 
@@ -158,15 +163,22 @@ class Canvas:
             )
 
     def label(
-        self, bounds: Rect, text: str, role: Role, kind: str = "", *, centred: bool = False
+        self,
+        bounds: Rect,
+        text: str,
+        role: Role,
+        kind: str = "",
+        *,
+        box_: Rect | None = None,
+        centred: bool = False,
     ) -> None:
-        """A text that is only read."""
+        """A text that is only read; its lines stand in the middle of `box_` or of its bounds."""
         seen = self.seen(bounds)
         if seen is None:
             return
         self._nodes.append(plain(self.window.package, TEXT, seen, text, self.resource(kind)))
-        room = bounds[2] - bounds[0]
-        self.write(lines_of(text, role, room, self.look), role, bounds, clip=seen, centred=centred)
+        lines = lines_of(text, role, bounds[2] - bounds[0], self.look)
+        self.write(lines, role, box_ or bounds, clip=seen, centred=centred)
 
     def picture(self, bounds: Rect, name: str) -> None:
         """A drawing that says nothing."""

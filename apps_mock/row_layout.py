@@ -92,16 +92,20 @@ def _texts(canvas: Canvas, row: Row, parts: _Parts, bounds: Rect, *, touched: bo
         y = (top + bottom - size) // 2
         x = canvas.left + canvas.sizes.margin
         canvas.picture((x, y, x + size, y + size), row.icon)
-    place = (parts.start, top, parts.end, middle)
+    start, end = parts.start, parts.end
+    upper = (
+        (start, middle - parts.title, end, middle) if row.subtitle else (start, top, end, bottom)
+    )
     if touched and (row.on_tap is not None or row.on_hold is not None):
-        _touched_title(canvas, row, (canvas.left, top, parts.end, bottom), place)
+        _touched_title(canvas, row, (canvas.left, top, end, bottom), upper)
     else:
-        canvas.label(place, row.title, "title", "title")
+        canvas.label((start, top, end, middle), row.title, "title", "title", box_=upper)
     if row.subtitle:
-        canvas.label((parts.start, middle, parts.end, bottom), row.subtitle, "summary", "summary")
+        lower = (start, middle, end, middle + parts.subtitle)
+        canvas.label((start, middle, end, bottom), row.subtitle, "summary", "summary", box_=lower)
     if row.badge:
-        start = parts.end + canvas.sizes.gap
-        canvas.label((start, top, parts.far, bottom), row.badge, "badge", "badge")
+        badge = (end + canvas.sizes.gap, top, parts.far, bottom)
+        canvas.label(badge, row.badge, "badge", "badge")
 
 
 def _touched_title(canvas: Canvas, row: Row, bounds: Rect, place: Rect) -> None:
