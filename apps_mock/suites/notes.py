@@ -197,7 +197,7 @@ _OWN: tuple[Template, ...] = (
     Template(
         name="notes_rename",
         app="notes",
-        oracle_steps=8,
+        oracle_steps=9,
         phrasings=(
             "Rename the note {title} to {new}",
             "In notes change the title {title} into {new}",
@@ -205,22 +205,24 @@ _OWN: tuple[Template, ...] = (
         ),
         held_out=("The note {title} shall be called {new} from now on",),
         set_up=_rename,
+        tags=("scrolls",),
     ),
     Template(
         name="notes_append",
         app="notes",
-        oracle_steps=9,
+        oracle_steps=10,
         phrasings=(
             "Add the line {line} at the end of the note {title}",
             "In notes write {line} below the text of {title}",
         ),
         held_out=("Let the note {title} end with {line} after what it says now",),
         set_up=_append,
+        tags=("scrolls",),
     ),
     Template(
         name="notes_tick",
         app="notes",
-        oracle_steps=4,
+        oracle_steps=5,
         phrasings=(
             "Tick {item} in the checklist {title} of my notes",
             "In notes mark {item} as done in {title}",
@@ -228,11 +230,12 @@ _OWN: tuple[Template, ...] = (
         ),
         held_out=("We have done {item} so tick it in the checklist {title}",),
         set_up=_tick,
+        tags=("scrolls",),
     ),
     Template(
         name="notes_add_item",
         app="notes",
-        oracle_steps=6,
+        oracle_steps=7,
         phrasings=(
             "Add {item} to the checklist {title} of my notes",
             "In notes put {item} on the list {title}",
@@ -240,39 +243,43 @@ _OWN: tuple[Template, ...] = (
         ),
         held_out=("Do not let me forget {item} so put it on the checklist {title}",),
         set_up=_add_item,
+        tags=("scrolls",),
     ),
     Template(
         name="notes_create_in_folder",
         app="notes",
-        oracle_steps=10,
+        oracle_steps=12,
         phrasings=(
             "Write the note {title} that says {text} into the folder {folder}",
             "In the notes folder {folder} make a note {title} with the text {text}",
         ),
         held_out=("File a note {title} under {folder} which reads {text}",),
         set_up=_create_in_folder,
+        tags=("scrolls",),
     ),
     Template(
         name="notes_move_two",
         app="notes",
-        oracle_steps=6,
+        oracle_steps=8,
         phrasings=(
             "Move the notes {one} and {two} to the folder {folder}",
             "Put {one} and {two} into the notes folder {folder}",
         ),
         held_out=("Both {one} and {two} belong in the notes folder {folder}",),
         set_up=_move_two,
+        tags=("scrolls",),
     ),
     Template(
         name="notes_delete_folder",
         app="notes",
-        oracle_steps=7,
+        oracle_steps=8,
         phrasings=(
             "Delete the notes folder {folder} but keep what is in it",
             "Remove the folder {folder} from my notes",
         ),
         held_out=("I do not need the notes folder {folder} any more",),
         set_up=_delete_folder,
+        tags=("scrolls",),
     ),
     Template(
         name="notes_delete_missing",
@@ -289,14 +296,14 @@ _OWN: tuple[Template, ...] = (
     Template(
         name="notes_move_to_missing",
         app="notes",
-        oracle_steps=5,
+        oracle_steps=6,
         phrasings=(
             "Move the note {title} to the folder {folder}",
             "Put the note {title} into the folder {folder} of my notes",
         ),
         held_out=("The note {title} belongs in the folder {folder}",),
         set_up=_move_nowhere,
-        tags=("infeasible",),
+        tags=("infeasible", "scrolls"),
     ),
 )
 

@@ -106,7 +106,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="NotesIsTodo",
         app="notes",
-        oracle_steps=3,
+        oracle_steps=4,
         phrasings=(
             "Answer True if the note {title} is a checklist and False if it is not",
             "Is it True or False that {title} in notes is a checklist",
@@ -114,7 +114,7 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("Say True or False on whether my note {title} has check boxes",),
         set_up=_is_checklist,
         suite=SUITE,
-        tags=("answer",),
+        tags=("answer", "scrolls"),
     ),
     Template(
         name="NotesMeetingAttendeeCount",
@@ -132,7 +132,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="NotesRecipeIngredientCount",
         app="notes",
-        oracle_steps=3,
+        oracle_steps=4,
         phrasings=(
             "What amount of {ingredient} does the recipe {title} in notes need",
             "Answer how much {ingredient} goes into the recipe in the note {title}",
@@ -140,12 +140,12 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("I cook from the note {title} so how much {ingredient} must I buy",),
         set_up=_ingredient,
         suite=SUITE,
-        tags=("answer",),
+        tags=("answer", "scrolls"),
     ),
     Template(
         name="NotesTodoItemCount",
         app="notes",
-        oracle_steps=4,
+        oracle_steps=5,
         phrasings=(
             "How many checklists are in the folder {folder} of my notes",
             "Count the checklists in the notes folder {folder} and answer the number",
@@ -153,6 +153,6 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("Tell me the number of checklists that the folder {folder} holds",),
         set_up=_count_checklists,
         suite=SUITE,
-        tags=("answer",),
+        tags=("answer", "scrolls"),
     ),
 )

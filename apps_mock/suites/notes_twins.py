@@ -191,7 +191,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="MarkorAddNoteHeader",
         app="notes",
-        oracle_steps=9,
+        oracle_steps=10,
         phrasings=(
             "Put {line} on top of the note {title} with a blank line below it",
             "In notes start {title} with the header {line} and then a blank line",
@@ -199,11 +199,12 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("Give the note {title} the first line {line} followed by a blank line",),
         set_up=_add_header,
         suite=SUITE,
+        tags=("scrolls",),
     ),
     Template(
         name="MarkorChangeNoteContent",
         app="notes",
-        oracle_steps=7,
+        oracle_steps=8,
         phrasings=(
             "Replace the text of the note {title} by {text}",
             "Open notes and let {title} say only {text}",
@@ -212,11 +213,12 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("The note {title} shall say {text} and nothing else",),
         set_up=_change_content,
         suite=SUITE,
+        tags=("scrolls",),
     ),
     Template(
         name="MarkorCreateFolder",
         app="notes",
-        oracle_steps=7,
+        oracle_steps=8,
         phrasings=(
             "Make a folder named {folder} in notes",
             "In the notes app add the folder {folder}",
@@ -225,11 +227,12 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("Notes needs one more folder with the name {folder}",),
         set_up=_create_folder,
         suite=SUITE,
+        tags=("scrolls",),
     ),
     Template(
         name="MarkorCreateNote",
         app="notes",
-        oracle_steps=8,
+        oracle_steps=10,
         phrasings=(
             "Write a note titled {title} that says {text}",
             "Make the note {title} with the text {text}",
@@ -238,11 +241,12 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("Note down {text} under the title {title}",),
         set_up=_create,
         suite=SUITE,
+        tags=("scrolls",),
     ),
     Template(
         name="MarkorCreateNoteFromClipboard",
         app="notes",
-        oracle_steps=8,
+        oracle_steps=10,
         phrasings=(
             "Make a note titled {title} and paste the clipboard into it",
             "Paste what I copied into a new note named {title}",
@@ -250,6 +254,7 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("Put the clipboard into a fresh note with the title {title}",),
         set_up=_create_from_clipboard,
         suite=SUITE,
+        tags=("scrolls",),
     ),
     Template(
         name="MarkorDeleteAllNotes",
@@ -264,7 +269,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="MarkorDeleteNewestNote",
         app="notes",
-        oracle_steps=6,
+        oracle_steps=7,
         phrasings=(
             "Delete the note that was written last",
             "Remove the latest of my notes",
@@ -272,7 +277,7 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("Throw away the note with the latest date",),
         set_up=_delete_newest,
         suite=SUITE,
-        tags=("no_parameters",),
+        tags=("no_parameters", "scrolls"),
     ),
     Template(
         name="MarkorDeleteNote",
@@ -290,7 +295,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="MarkorEditNote",
         app="notes",
-        oracle_steps=8,
+        oracle_steps=9,
         phrasings=(
             "Add the line {line} at the top of the note {title}",
             "In notes let {title} begin with {line} before its other lines",
@@ -298,11 +303,12 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("The first line of the note {title} shall be {line}",),
         set_up=_add_first_line,
         suite=SUITE,
+        tags=("scrolls",),
     ),
     Template(
         name="MarkorMergeNotes",
         app="notes",
-        oracle_steps=10,
+        oracle_steps=12,
         phrasings=(
             "Join the notes {part1} and {part2} and {part3} into {title} with blank lines between",
             "Merge {part1} then {part2} then {part3} into the note {title} with blank lines",
@@ -310,11 +316,12 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("Make the note {title} of {part1} {part2} {part3} apart by blank lines",),
         set_up=_merge,
         suite=SUITE,
+        tags=("scrolls",),
     ),
     Template(
         name="MarkorMoveNote",
         app="notes",
-        oracle_steps=6,
+        oracle_steps=7,
         phrasings=(
             "Move the note {title} from the folder {source} to {target}",
             "In notes take {title} out of {source} and put it into {target}",
@@ -322,5 +329,6 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("The note {title} belongs in the folder {target} instead of {source}",),
         set_up=_move,
         suite=SUITE,
+        tags=("scrolls",),
     ),
 )

@@ -225,7 +225,7 @@ _OWN: tuple[Template, ...] = (
     Template(
         name="todo_add",
         app="todo",
-        oracle_steps=10,
+        oracle_steps=12,
         phrasings=(
             "Add the task {title} with priority {priority} due on {day}",
             "Create a task {title} for {day} and set its priority to {priority}",
@@ -233,11 +233,12 @@ _OWN: tuple[Template, ...] = (
         ),
         held_out=("I must do {title} by {day} so note it with priority {priority}",),
         set_up=_add,
+        tags=("scrolls",),
     ),
     Template(
         name="todo_add_to_list",
         app="todo",
-        oracle_steps=8,
+        oracle_steps=10,
         phrasings=(
             "Add the task {title} to the list {list}",
             "In tasks put a new entry {title} on the list {list}",
@@ -245,11 +246,12 @@ _OWN: tuple[Template, ...] = (
         ),
         held_out=("The task list {list} lacks {title} so put it there",),
         set_up=_add_to_list,
+        tags=("scrolls",),
     ),
     Template(
         name="todo_complete",
         app="todo",
-        oracle_steps=3,
+        oracle_steps=4,
         phrasings=(
             "Mark the task {title} as completed",
             "Tick {title} off in tasks",
@@ -257,11 +259,12 @@ _OWN: tuple[Template, ...] = (
         ),
         held_out=("I have finished {title} so let my tasks show that",),
         set_up=_complete,
+        tags=("scrolls",),
     ),
     Template(
         name="todo_reopen",
         app="todo",
-        oracle_steps=3,
+        oracle_steps=4,
         phrasings=(
             "Mark the completed task {title} as not completed",
             "Open the task {title} again",
@@ -269,11 +272,12 @@ _OWN: tuple[Template, ...] = (
         ),
         held_out=("The task {title} is not done after all so untick it",),
         set_up=_reopen,
+        tags=("scrolls",),
     ),
     Template(
         name="todo_change_due",
         app="todo",
-        oracle_steps=8,
+        oracle_steps=9,
         phrasings=(
             "Move the due date of the task {title} to {day}",
             "In tasks let {title} be due on {day}",
@@ -281,22 +285,24 @@ _OWN: tuple[Template, ...] = (
         ),
         held_out=("I can do {title} only by {day} so shift its date in tasks",),
         set_up=_change_due,
+        tags=("scrolls",),
     ),
     Template(
         name="todo_set_priority",
         app="todo",
-        oracle_steps=6,
+        oracle_steps=7,
         phrasings=(
             "Set the priority of the task {title} to {priority}",
             "Give the task {title} the priority {priority}",
         ),
         held_out=("Let {title} have {priority} as its priority in tasks",),
         set_up=_set_priority,
+        tags=("scrolls",),
     ),
     Template(
         name="todo_delete",
         app="todo",
-        oracle_steps=5,
+        oracle_steps=6,
         phrasings=(
             "Delete the task {title}",
             "Remove {title} from my tasks",
@@ -304,39 +310,43 @@ _OWN: tuple[Template, ...] = (
         ),
         held_out=("Strike the task {title} for good",),
         set_up=_delete,
+        tags=("scrolls",),
     ),
     Template(
         name="todo_move",
         app="todo",
-        oracle_steps=6,
+        oracle_steps=7,
         phrasings=(
             "Move the task {title} to the list {list}",
             "In tasks put {title} into the list {list}",
         ),
         held_out=("The task {title} belongs on the list {list}",),
         set_up=_move,
+        tags=("scrolls",),
     ),
     Template(
         name="todo_clear_done",
         app="todo",
-        oracle_steps=7,
+        oracle_steps=9,
         phrasings=(
             "Delete all completed tasks of the list {list}",
             "Clear what is completed from my task list {list}",
         ),
         held_out=("Rid the task list {list} of everything that is done",),
         set_up=_clear_done,
+        tags=("scrolls",),
     ),
     Template(
         name="todo_new_list",
         app="todo",
-        oracle_steps=7,
+        oracle_steps=9,
         phrasings=(
             "Make a new task list named {list}",
             "In tasks add the list {list}",
         ),
         held_out=("I need one more list {list} for my tasks",),
         set_up=_new_list,
+        tags=("scrolls",),
     ),
     Template(
         name="todo_find",
@@ -352,14 +362,14 @@ _OWN: tuple[Template, ...] = (
     Template(
         name="todo_count_open",
         app="todo",
-        oracle_steps=4,
+        oracle_steps=6,
         phrasings=(
             "How many tasks of the list {list} are not completed",
             "Count the open tasks in my task list {list} and answer the number",
         ),
         held_out=("Tell me how much is left to do on the task list {list}",),
         set_up=_count_open,
-        tags=("answer",),
+        tags=("answer", "scrolls"),
     ),
     Template(
         name="todo_complete_missing",

@@ -10,7 +10,7 @@ from apps_mock.templates import Instance, Template
 from apps_mock.wanted import Answer
 
 SUITE = "androidworld"
-_TAGS = ("answer",)
+_TAGS = ("answer", "scrolls")
 
 
 def _titles(draw: Draw, start: Scene, wanted: Filter, words: dict[str, str | Term]) -> Instance:
@@ -69,7 +69,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="TasksCompletedTasksForDate",
         app="todo",
-        oracle_steps=8,
+        oracle_steps=9,
         phrasings=(
             "Which tasks due on {day} are completed",
             "List the titles of the completed tasks that were due on {day}",
@@ -82,7 +82,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="TasksDueNextWeek",
         app="todo",
-        oracle_steps=6,
+        oracle_steps=8,
         phrasings=(
             "How many tasks that are not completed are due next week",
             "Count the open tasks that are due next week and answer the number",
@@ -90,12 +90,12 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("Tell me how many tasks are left for next week",),
         set_up=_next_week,
         suite=SUITE,
-        tags=("answer", "no_parameters"),
+        tags=("answer", "no_parameters", "scrolls"),
     ),
     Template(
         name="TasksDueOnDate",
         app="todo",
-        oracle_steps=7,
+        oracle_steps=8,
         phrasings=(
             "Which of my tasks are due on {day}",
             "List the titles of all tasks that are due on {day}",
@@ -108,7 +108,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="TasksHighPriorityTasks",
         app="todo",
-        oracle_steps=6,
+        oracle_steps=8,
         phrasings=(
             "Which of my tasks have high priority",
             "List the titles of all tasks whose priority is high",
@@ -116,12 +116,12 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("Name the tasks that matter most by their priority",),
         set_up=_high,
         suite=SUITE,
-        tags=("answer", "no_parameters"),
+        tags=("answer", "no_parameters", "scrolls"),
     ),
     Template(
         name="TasksHighPriorityTasksDueOnDate",
         app="todo",
-        oracle_steps=9,
+        oracle_steps=10,
         phrasings=(
             "Which tasks of high priority are due on {day}",
             "List the titles of the tasks with high priority for {day}",
@@ -134,7 +134,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="TasksIncompleteTasksOnDate",
         app="todo",
-        oracle_steps=8,
+        oracle_steps=10,
         phrasings=(
             "Which tasks due on {day} are not completed yet",
             "List the titles of the open tasks that are due on {day}",
