@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -19,18 +20,21 @@ if TYPE_CHECKING:
 
 Script = Literal["western", "cjk"]
 
-_CJK_FROM = "\u2e80"
-"""Characters from here on (kana, kanji, full-width forms) are not in the western font."""
+_CJK = re.compile("[\u2e80-\ufb4f\uff00-\uffef\U00020000-\U0003ffff]")
+"""Kana, kanji and full-width forms: the western font has none."""
 
-_ARABIC_FORMS = "\ufb50"
-_ARABIC_FORMS_END = "\ufeff"
+_SYMBOL = re.compile("[\u2500-\u27bf]")
+"""Stars and other drawings that only the CJK font has."""
+
+_ARABIC = re.compile("[\u0600-\u06ff\ufb50-\ufeff]")
 
 
 def script_of(text: str) -> Script:
-    """Which font writes the text: one with any kana or kanji is written in the CJK font."""
-    for character in text:
-        if character >= _CJK_FROM and not _ARABIC_FORMS <= character <= _ARABIC_FORMS_END:
-            return "cjk"
+    """Which font writes the text: one with any kana, kanji or star is written in the CJK font."""
+    if text.isascii():
+        return "western"
+    if _CJK.search(text) or (_SYMBOL.search(text) and not _ARABIC.search(text)):
+        return "cjk"
     return "western"
 
 

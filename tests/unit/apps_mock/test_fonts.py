@@ -26,8 +26,13 @@ def test_the_script_tells_the_font(text, script):
 def test_the_western_font_has_what_the_apps_write(character):
     font = font_for("western", 40)
 
-    missing = font.getmask("\U0010ffff").getbbox()
-    assert font.getmask(character).getbbox() != missing
+    assert bytes(font.getmask(character)) != bytes(font.getmask("\U0010ffff"))
+
+
+def test_the_cjk_font_has_stars():
+    font = font_for("cjk", 40)
+
+    assert bytes(font.getmask("★")) != bytes(font.getmask("\U0010ffff"))
 
 
 def test_bold_is_another_font():
