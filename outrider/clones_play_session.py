@@ -154,7 +154,7 @@ class PlaySession:
             checks[-1] = replace(checks[-1], passed=False, reason="the task goes on")
         return {
             "claimed": _claim_text(self._claim),
-            "success": self._claim is not None and verdict.score >= 1.0,
+            "success": self._claim is not None and verdict.success,
             "reached": verdict.goal_reached,
             "progress": verdict.progress,
             "checks": [
