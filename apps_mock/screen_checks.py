@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
-from io import BytesIO
 
 from apps_mock.catalogue import knows
 from apps_mock.dispatch import view
@@ -140,12 +139,12 @@ def _app_labels() -> frozenset[str]:
 
 def face_faults(phone: MockPhone) -> list[str]:
     """What can be touched on the present screen without showing."""
-    from PIL import Image  # noqa: PLC0415 - Pillow loads only when somebody looks
+    from apps_mock.face_check import faces_disagree  # noqa: PLC0415 - loads Pillow, when asked
+    from apps_mock.render import draw  # noqa: PLC0415 - as above
 
-    from apps_mock.face_check import faces_disagree  # noqa: PLC0415 - as above
-
-    package, image = phone.observe().package, Image.open(BytesIO(phone.screenshot()))
-    return [f"{package}: {fault}" for fault in faces_disagree(phone.tree(), image)]
+    seen, scene = phone.observe(), phone.scene()
+    image = draw(scene, width_px=seen.width_px // 2)
+    return [f"{seen.package}: {fault}" for fault in faces_disagree(scene.root, image)]
 
 
 def xml_faults(phone: MockPhone) -> list[str]:
