@@ -11,6 +11,7 @@ from apps_mock.apps.calendar_events import (
     CalendarData,
     CalendarEvent,
     fixture,
+    summary,
 )
 from apps_mock.apps.calendar_view import view
 from apps_mock.records import changed, find, fresh_id, without
@@ -121,8 +122,7 @@ def _shared(state: AppState[CalendarData], argument: str) -> AppState[CalendarDa
     event = find(state.data.events, event_id)
     if event is None:
         return state
-    parts = (event.title, day, event.start, event.location)
-    return state.emitting(Share(" ".join(part for part in parts if part)))
+    return state.emitting(Share(summary(event, day)))
 
 
 APP: App[CalendarData] = App(

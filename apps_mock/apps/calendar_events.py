@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -121,20 +122,17 @@ def end_of(event: CalendarEvent) -> str:
     return f"{minute // 60 % 24:02}:{minute % 60:02}"
 
 
+def summary(event: CalendarEvent, day: str) -> str:
+    """What other apps get when the event is shared."""
+    parts = (event.title, day, event.start, event.location)
+    return " ".join(part for part in parts if part)
+
+
 def happens_on(event: CalendarEvent, iso: str) -> bool:
     """Whether it takes place on that day."""
-    if not event.repeats or iso <= event.day:
-        return iso == event.day and iso not in event.skipped
-    if iso in event.skipped:
-        return False
-    match event.repeats:
-        case "weekly":
-            distance = date.fromisoformat(iso) - date.fromisoformat(event.day)
-            return distance.days % 7 == 0
-        case "monthly":
-            return iso[8:] == event.day[8:]
-        case _:
-            return True
+    if not event.repeats:
+        return event.day == iso
+    return bool(occurrences((event,), iso, iso))
 
 
 def occurrences(events: Iterable[CalendarEvent], first: str, last: str) -> list[Occurrence]:
@@ -142,11 +140,36 @@ def occurrences(events: Iterable[CalendarEvent], first: str, last: str) -> list[
     found: list[Occurrence] = []
     for event in events:
         if event.repeats:
-            days = _days(max(first, event.day), last)
-            found.extend(Occurrence(day, event) for day in days if happens_on(event, day))
+            days = _series(event, max(first, event.day), last)
+            found.extend(Occurrence(day, event) for day in days if day not in event.skipped)
         elif first <= event.day <= last:
             found.append(Occurrence(event.day, event))
     return sorted(found, key=by_time)
+
+
+def _series(event: CalendarEvent, first: str, last: str) -> Iterator[str]:
+    """The days of an event that repeats, from one that is not before its own."""
+    if event.repeats == MONTHLY:
+        month = first[:7]
+        while month <= last[:7]:
+            day = month + event.day[7:]
+            if first <= day <= last and _exists(day):
+                yield day
+            month = shifted_month(month, 1)
+        return
+    step = 7 if event.repeats == WEEKLY else 1
+    begin = date.fromisoformat(event.day).toordinal()
+    start = date.fromisoformat(first).toordinal()
+    start += (begin - start) % step
+    for ordinal in range(start, date.fromisoformat(last).toordinal() + 1, step):
+        yield date.fromordinal(ordinal).isoformat()
+
+
+@lru_cache(maxsize=4096)
+def _exists(day: str) -> bool:
+    """Whether the month has that day."""
+    year, month, number = (int(part) for part in day.split("-"))
+    return number <= monthrange(year, month)[1]
 
 
 def by_time(each: Occurrence) -> tuple[str, str, str]:
@@ -166,12 +189,6 @@ def listed(event: CalendarEvent, today: str) -> Occurrence:
 def on_day(events: Iterable[CalendarEvent], iso: str) -> list[CalendarEvent]:
     """What happens on one day, in order of time."""
     return [each.event for each in occurrences(events, iso, iso)]
-
-
-def _days(first: str, last: str) -> Iterator[str]:
-    start = date.fromisoformat(first).toordinal()
-    for ordinal in range(start, date.fromisoformat(last).toordinal() + 1):
-        yield date.fromordinal(ordinal).isoformat()
 
 
 CROWD_COUNT = 64

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from apps_mock.apps import clock, contacts, messages, notes
-from apps_mock.apps.calendar_events import DEFAULT_MINUTES, CalendarEvent
+from apps_mock.apps.calendar_events import DEFAULT_MINUTES, CalendarEvent, summary
 from apps_mock.entities import Draw
 from apps_mock.plans import Entry, Fill, Press, Stage
 from apps_mock.records import fresh_id
@@ -28,6 +29,9 @@ from apps_mock.suites.notes_plans import (
 from apps_mock.templates import Instance, Template
 from apps_mock.wanted import Change
 from apps_mock.widgets import Event
+
+_CLIPBOARD = (("system", "clipboard"),)
+"""What may differ where a text can be copied as well as typed."""
 
 
 def _looked_up(event: CalendarEvent) -> Stage:
@@ -67,6 +71,7 @@ def _note_of_location(draw: Draw) -> Instance:
         stages=(_looked_up(event),),
         plan=to_new_note(name, Entry("text", event.location)),
         changes=(new_note(name, event.location, scene.now),),
+        free=_CLIPBOARD,
         now=scene.now,
     )
 
@@ -109,6 +114,7 @@ def _phone_of_contact(draw: Draw) -> Instance:
         ),
         plan=editing(way_by_search(event), event, wanted),
         changes=(Change("events", event.id, (("description", person.phone),)),),
+        free=_CLIPBOARD,
         now=scene.now,
     )
 
@@ -120,9 +126,7 @@ def _from_message(draw: Draw) -> Instance:
     event = scene.new(day, minutes=DEFAULT_MINUTES)
     book = contacts.fixture(draw)
     person, *others = draw.random.sample(book.contacts, 3)
-    talks = messages.conversations(
-        draw, [each.phone for each in (person, *others)], before=f"{today}T06:00"
-    )
+    talks = _talks(draw, (person, *others), today)
     text = f"{event.title} {day} {event.start}"
     told = messages.Message(
         fresh_id(talks.messages, "m"), person.phone, text, sent=False, at=f"{today}T06:30"
@@ -147,6 +151,45 @@ def _from_message(draw: Draw) -> Instance:
     )
 
 
+def _share(draw: Draw) -> Instance:
+    """An event goes through the share sheet into a message to somebody."""
+    today, day = day_ahead(draw)
+    scene = Scene(draw, today)
+    event = scene.put(scene.new(day, location=scene.location()))
+    book = contacts.fixture(draw)
+    person, *others = draw.random.sample(book.contacts, 3)
+    argument, text = argument_of(event), summary(event, day)
+    shared = Stage(
+        "calendar",
+        {**way_by_search(event), ("event", argument): Press(Event("share", argument))},
+        page=("compose", ""),
+        page_app="messages",
+    )
+    return Instance(
+        words={"title": event.title, "name": person.name},
+        data=_talks(draw, others, today),
+        others={"calendar": scene.data, "contacts": book},
+        stages=(shared,),
+        plan={
+            ("compose", ""): Fill((Entry("text", text), Entry("to", person.name)), Event("send")),
+        },
+        changes=(_sent(person, text, scene),),
+        now=scene.now,
+    )
+
+
+def _talks(draw: Draw, people: Sequence[contacts.Contact], today: str) -> messages.MessagesData:
+    """What was written with these people before today's morning."""
+    numbers = [person.phone for person in people]
+    return messages.conversations(draw, numbers, before=f"{today}T06:00")
+
+
+def _sent(person: contacts.Contact, text: str, scene: Scene) -> Change:
+    """A message that shall have been sent now."""
+    values = {"number": person.phone, "text": text, "sent": True, "at": scene.now, "read": True}
+    return Change("messages", None, tuple(values.items()))
+
+
 def _send_location(draw: Draw) -> Instance:
     """Somebody gets a message that says where an event takes place."""
     today, day = day_ahead(draw)
@@ -154,16 +197,9 @@ def _send_location(draw: Draw) -> Instance:
     event = scene.put(scene.new(day, location=scene.location()))
     book = contacts.fixture(draw)
     person, *others = draw.random.sample(book.contacts, 3)
-    values = {
-        "number": person.phone,
-        "text": event.location,
-        "sent": True,
-        "at": scene.now,
-        "read": True,
-    }
     return Instance(
         words={"title": event.title, "name": person.name},
-        data=messages.conversations(draw, [each.phone for each in others], before=f"{today}T06:00"),
+        data=_talks(draw, others, today),
         others={"calendar": scene.data, "contacts": book},
         stages=(_looked_up(event),),
         plan={
@@ -172,7 +208,8 @@ def _send_location(draw: Draw) -> Instance:
                 (Entry("to", person.name), Entry("text", event.location)), Event("send")
             ),
         },
-        changes=(Change("messages", None, tuple(values.items())),),
+        changes=(_sent(person, event.location, scene),),
+        free=_CLIPBOARD,
         now=scene.now,
     )
 
@@ -248,6 +285,18 @@ TEMPLATES = (
         ),
         held_out=("Let {name} know by message where {title} is",),
         set_up=_send_location,
+        tags=("cross_app", "scrolls"),
+    ),
+    Template(
+        name="calendar_share",
+        app="messages",
+        oracle_steps=12,
+        phrasings=(
+            "Share the event {title} from the calendar with {name} by message",
+            "Send {name} the whole event {title} from my calendar as a message",
+        ),
+        held_out=("Forward what my calendar has on {title} to {name} by message",),
+        set_up=_share,
         tags=("cross_app", "scrolls"),
     ),
 )
