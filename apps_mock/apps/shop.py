@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from apps_mock.app import AppState, Page, Say
+from apps_mock.app import AppState, Page, Say, Share
 from apps_mock.entities import LAST_NAMES, Draw
 from apps_mock.records import changed, find, fresh_id, without
 from apps_mock.widgets import Event
@@ -308,6 +308,8 @@ def update(state: AppState[ShopData], event: Event) -> AppState[ShopData]:
             return state.pushed(Page("results", query)) if query else state
         case "shared":
             return state.pushed(Page("results", event.value.strip()))
+        case "share_product":
+            return state.emitting(Share(event.value))
         case "filter" | "apply" | "pick":
             return _chosen(state, event)
         case "add_to_cart" | "update_line" | "remove_line":

@@ -198,7 +198,11 @@ def product(data: ShopData, page: Page, look: Look) -> Screen:
     if shown.in_stock:
         actions = (Button(look.word(ADD_TO_CART), Event("add_to_cart", shown.id), primary=True),)
     return Screen(
-        shown.title, tuple(body), actions, (Button(look.word(CART), Event("go", "cart")),)
+        shown.title,
+        tuple(body),
+        actions,
+        (Button(look.word(CART), Event("go", "cart")),),
+        overflow=(Button(look.say("Share product"), Event("share_product", shown.title)),),
     )
 
 

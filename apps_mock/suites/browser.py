@@ -10,6 +10,7 @@ from apps_mock.apps.browser_web import count_of, title_of
 from apps_mock.entities import Draw
 from apps_mock.plans import Entry, Fill, GiveAnswer, GiveUp, Hold, Plan, Press
 from apps_mock.suites.browser_forms import FORM_TEMPLATES
+from apps_mock.suites.browser_links import BROWSER_LINKS
 from apps_mock.suites.browser_paths import VISITS, from_site, search, search_page
 from apps_mock.templates import Instance, Template
 from apps_mock.wanted import Answer, Change, PageGoal
@@ -440,4 +441,5 @@ TEMPLATES = (
         held_out=("Nobody shall see which pages I visited",),
     ),
     *FORM_TEMPLATES,
+    *BROWSER_LINKS,
 )

@@ -16,6 +16,7 @@ from apps_mock.entities import ALARM_LABELS, Draw
 from apps_mock.plans import Entry, Fill, GiveAnswer, GiveUp, Plan, Press, Stage
 from apps_mock.records import changed
 from apps_mock.suites.shop_buying import BUYING_TEMPLATES
+from apps_mock.suites.shop_links import SHOP_LINKS
 from apps_mock.suites.shop_paths import (
     add_to_cart,
     first_of,
@@ -379,4 +380,5 @@ TEMPLATES = (
         held_out=("Get me the {title} from Marlo",),
     ),
     *BUYING_TEMPLATES,
+    *SHOP_LINKS,
 )

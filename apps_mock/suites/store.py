@@ -4,53 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from apps_mock.apps.store import LABELS, StoreApp, StoreData, fixture
+from apps_mock.apps.store import LABELS, fixture
 from apps_mock.catalogue import Term
 from apps_mock.entities import ALARM_LABELS, Draw
 from apps_mock.plans import Entry, Fill, GiveAnswer, GiveUp, Plan, Press, Stage
 from apps_mock.records import changed
+from apps_mock.suites.store_paths import (
+    having,
+    installing,
+    search,
+    store_with,
+    to_app,
+    uninstalling,
+)
 from apps_mock.templates import Instance, Template
 from apps_mock.wanted import Answer, Change, PageGoal
 from apps_mock.widgets import Event
-
-
-def search(label: str) -> Plan:
-    """The way to what a search finds."""
-    return {("home", ""): Fill((Entry("query", label),), Event("search"))}
-
-
-def to_app(app: StoreApp) -> Plan:
-    """The way to an app's page, by a search."""
-    plan = search(app.label)
-    plan["results", app.label] = Press(Event("go", "app", app.id))
-    return plan
-
-
-def store_with(draw: Draw, *, installed: bool) -> tuple[StoreData, StoreApp]:
-    """A store, and one of its apps, which is up to date and installed or not."""
-    data = fixture(draw)
-    app = draw.random.choice(data.apps)
-    return _having(data, app, installed=installed)
-
-
-def _having(data: StoreData, app: StoreApp, *, installed: bool) -> tuple[StoreData, StoreApp]:
-    apps = changed(data.apps, app.id, installed=installed, version=app.latest)
-    return replace(data, apps=apps), replace(app, installed=installed, version=app.latest)
-
-
-def installing(app: StoreApp) -> tuple[Plan, Change]:
-    """The way to install an app, and what it changes."""
-    plan = to_app(app)
-    plan["app", app.id] = Press(Event("install", app.id))
-    return plan, Change("apps", app.id, (("installed", True),))
-
-
-def uninstalling(app: StoreApp) -> tuple[Plan, Change]:
-    """The way to remove an app, and what it changes."""
-    plan = to_app(app)
-    plan["app", app.id] = Press(Event("go", "uninstall", app.id))
-    plan["uninstall", app.id] = Press(Event("uninstall", app.id))
-    return plan, Change("apps", app.id, (("installed", False),))
 
 
 def _install(draw: Draw) -> Instance:
@@ -157,8 +126,8 @@ def _missing(draw: Draw) -> Instance:
 def _exchange(draw: Draw) -> Instance:
     data = fixture(draw)
     old, new = draw.random.sample(data.apps, 2)
-    data, old = _having(data, old, installed=True)
-    data, new = _having(data, new, installed=False)
+    data, old = having(data, old, installed=True)
+    data, new = having(data, new, installed=False)
     first, removed = uninstalling(old)
     plan, added = installing(new)
     words = {"old": old.label, "new": new.label}
