@@ -203,7 +203,7 @@ def _save(state: TodoState, _event: Event) -> TodoState:
         "notes": page.draft("notes").strip(),
         "due": page.draft("due"),
         "priority": page.draft("priority", NONE),
-        "list": page.draft("list", INBOX),
+        "list": list_of(page),
     }
     if page.name == "edit":
         todos = changed(data.todos, page.argument, **values)
@@ -211,6 +211,12 @@ def _save(state: TodoState, _event: Event) -> TodoState:
     todo = Todo(id=fresh_id(data.todos, "t"), **values)
     data = replace(data, todos=(*data.todos, todo))
     return state.with_data(data).popped().pushed(Page("todo", todo.id))
+
+
+def list_of(page: Page) -> str:
+    """The list that a form is about; a new thing to do begins in the list that it is added to."""
+    begun = page.argument if page.name == "new" else ""
+    return page.draft("list", begun or INBOX)
 
 
 def _show(state: TodoState, _event: Event) -> TodoState:

@@ -24,6 +24,7 @@ from apps_mock.apps.todo import (
     TodoData,
     TodoList,
     filtered,
+    list_of,
     update,
 )
 from apps_mock.look import Look, wording
@@ -292,7 +293,6 @@ def _todo(state: AppState[TodoData], look: Look) -> Screen:
 
 def _form(state: AppState[TodoData], look: Look) -> Screen:
     page = state.page
-    chosen = page.draft("list", page.argument if page.name == "new" and page.argument else INBOX)
     lists = tuple(Option(one.id, _name(one, look)) for one in state.data.lists)
     return Screen(
         look.word(NEW_TASK if page.name == "new" else "edit"),
@@ -301,7 +301,7 @@ def _form(state: AppState[TodoData], look: Look) -> Screen:
             Picker("due", look.word(DUE), page.draft("due"), "date"),
             Text(look.word(PRIORITY), heading=True),
             _choice("priority", page.draft("priority", NONE), PRIORITY_LABELS, look),
-            Picker("list", look.word(LIST), chosen, options=lists),
+            Picker("list", look.word(LIST), list_of(page), options=lists),
             Field("notes", look.word(NOTES), page.draft("notes"), lines=3),
         ),
         (Button(look.word("save"), Event("save"), primary=True),),
