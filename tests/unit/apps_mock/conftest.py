@@ -7,7 +7,7 @@ import pytest
 from apps_mock.oracle import next_action
 from apps_mock.phone import MockPhone
 from apps_mock.widgets import Event
-from sync.vocabulary import ActionKind, Split
+from sync.vocabulary import ActionKind, Rect, Split
 
 
 @pytest.fixture
@@ -23,11 +23,29 @@ def phone_with() -> Callable[..., MockPhone]:
 
 
 def send(phone: MockPhone, *events: Event) -> None:
-    """Touch what sends each event; fails where it is not on the screen."""
+    """Touch what sends each event; fails where it is not on the screen.
+
+    Apps are opened by their name: a launcher has several pages.
+    """
     for event in events:
-        target = next(each for each in phone.laid_out.targets if each.event == event)
-        left, top, right, bottom = target.bounds
+        if event.name == "launch":
+            assert phone.open_app(event.value)
+            continue
+        left, top, right, bottom = _bounds_of(phone, event)
         phone.touch((left + right) // 2, (top + bottom) // 2)
+
+
+def _bounds_of(phone: MockPhone, event: Event) -> Rect:
+    """The place of what sends an event, scrolled to where it lies below."""
+    while True:
+        for target in phone.laid_out.targets:
+            if target.event == event:
+                return target.bounds
+        below = any(each.event == event and not each.above for each in phone.laid_out.hidden)
+        assert below, f"nothing on this screen sends {event}"
+        left, top, right, bottom = phone.laid_out.scroll_area
+        middle = (left + right) // 2
+        phone.swipe(middle, bottom - 20, middle, (top + bottom) // 2)
 
 
 def fill(phone: MockPhone, field: str, text: str) -> None:
