@@ -13,6 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, get_args
 
+from sync.errors import RejectedError
+
 Locale = Literal["en", "de", "ja", "ar"]
 LOCALES: tuple[Locale, ...] = get_args(Locale)
 RIGHT_TO_LEFT: frozenset[Locale] = frozenset({"ar"})
@@ -45,6 +47,27 @@ def english(text: str) -> str:
 def knows(text: str, locale: Locale) -> bool:
     """Whether the catalogue has the text in that locale."""
     return locale == "en" or text in _catalogue(locale)
+
+
+def add_texts(path: Path) -> None:
+    """Take the translations of a user's own app in: a file as those in `locales/`.
+
+    Raises: RejectedError: it is no such file.
+    """
+    try:
+        texts = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RejectedError(f"{path}: {error}; repair it", reason="malformed") from error
+    for text, translations in texts.items():
+        if not isinstance(translations, dict):
+            raise RejectedError(
+                f'{path}: {text!r} has no table; write ["{text}"] and below it de = "…"',
+                reason="malformed",
+            )
+        for locale in LOCALES:
+            if locale in translations:
+                _catalogue(locale)[text] = str(translations[locale])
+    _originals.cache_clear()
 
 
 @lru_cache(maxsize=len(LOCALES))

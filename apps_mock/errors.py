@@ -9,6 +9,7 @@ ProjectError
     ├── AppCrashError                       a clone's app broke: the episode becomes an env_error
     ├── FaultInjectedError                  a phone was broken by plan: as above
     ├── ActionsFileError                    a file of actions that holds something else
+    ├── AppNameError                        a new app cannot be called that
     ├── AdbProtocolError                    an adb server broke the protocol: its link ends
     ├── DaemonError                         the mock adb daemon cannot listen
     ├── FontMissingError                    a font's package is not installed
@@ -80,6 +81,10 @@ class FaultInjectedError(MockAppError, PhoneFaultError):
 
 class ActionsFileError(MockAppError):
     """A file of actions to play holds something that is no action."""
+
+
+class AppNameError(MockAppError):
+    """A new app cannot have that name, or there is a file of that name."""
 
 
 class AdbProtocolError(MockAppError):

@@ -3,7 +3,8 @@
 Only files that somebody names are ever run.
 
 - An app file defines `APP` (an `apps_mock.app.App`), `fixture(draw)` (the app's data before a task
-  is set up) and `TEMPLATES` (its tasks), as the modules of `apps/` and `suites/` do.
+  is set up) and `TEMPLATES` (its tasks), as the modules of `apps/` and `suites/` do. What the app
+  says in other languages stands in a TOML file of the same name beside it.
 - A mutator file defines `mutations(before, end, wanted)`, which yields (name, state) of near
   misses: whole states of the phone that nearly are the one at a rightly ended episode's end.
 """
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from apps_mock.app import App
+from apps_mock.catalogue import add_texts
 from apps_mock.gates import Mutations
 from apps_mock.registry import APPS, FIXTURES
 from apps_mock.tasks import add_templates
@@ -59,6 +61,9 @@ def add_app(path: Path) -> tuple[Template, ...]:
         raise RejectedError(
             f"{path}: there is an app called {app.name!r} already; rename it", reason="malformed"
         )
+    texts = path.with_suffix(".toml")
+    if texts.is_file():
+        add_texts(texts)
     APPS[app.name] = app
     FIXTURES[app.name] = module.fixture
     add_templates(templates)
