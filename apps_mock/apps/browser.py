@@ -226,12 +226,13 @@ def _bookmarked(state: AppState[BrowserData], event: Event) -> AppState[BrowserD
 
 
 def _downloaded(state: AppState[BrowserData], event: Event) -> AppState[BrowserData]:
-    downloads = state.data.downloads
-    added = Download(fresh_id(downloads, "w"), event.value)
+    downloads, paper = state.data.downloads, find(state.data.documents, event.value)
+    if paper is None:
+        return state
+    added = Download(fresh_id(downloads, "w"), paper.name)
     data = replace(state.data, downloads=(*downloads, added))
-    return state.with_data(data).emitting(
-        Tell(FILES, Event("downloaded", event.value)), Say("Download complete")
-    )
+    saved = Event("downloaded", paper.name, str(paper.size_kb))
+    return state.with_data(data).emitting(Tell(FILES, saved), Say("Download complete"))
 
 
 def _signed(state: AppState[BrowserData], event: Event) -> AppState[BrowserData]:

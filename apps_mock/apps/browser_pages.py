@@ -225,7 +225,7 @@ def _papers(data: BrowserData, _page: Page, _part: str, look: Look) -> list[Widg
         label = f"{look.word(DOWNLOAD)} {paper.name}"
         body += [
             Text(f"{paper.name} ({paper.size_kb} kB)"),
-            Button(label, Event("download", paper.name)),
+            Button(label, Event("download", paper.id)),
         ]
     return body
 

@@ -94,6 +94,8 @@ def update(state: AppState[FilesData], event: Event) -> AppState[FilesData]:
     """The state after an event."""
     file = find(state.data.files, event.value)
     match event.name:
+        case "downloaded":
+            return _downloaded(state, event)
         case "save_folder":
             return _folder_added(state)
         case "rename_file" if file is not None:
@@ -109,6 +111,13 @@ def update(state: AppState[FilesData], event: Event) -> AppState[FilesData]:
             return state.emitting(Share(file.name))
         case _:
             return state
+
+
+def _downloaded(state: AppState[FilesData], event: Event) -> AppState[FilesData]:
+    """A file that the browser brought: the event has its name and its size in kB."""
+    files, today = state.data.files, state.provided.today
+    file = File(fresh_id(files, "f"), DOWNLOAD, event.value, "PDF", int(event.extra), today)
+    return state.with_data(replace(state.data, files=(*files, file)))
 
 
 def _folder_added(state: AppState[FilesData]) -> AppState[FilesData]:

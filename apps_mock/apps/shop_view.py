@@ -183,7 +183,7 @@ def _order(data: ShopData, page: Page, look: Look) -> Screen:
         return Screen(look.word(ORDERS), (Text(look.say("This order is gone")),))
     lines = (
         ("Status", look.say(order.status)),
-        ("Arrives on", look.day(order.arrives)),
+        ("Arrives on", order.arrives),
         ("Delivery address", _address_text(find(data.addresses, order.address))),
         ("Delivery", look.say(order.delivery)),
         ("Payment", look.say(order.payment)),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from apps_mock.apps import files
 from apps_mock.apps.browser import GUESTS, BrowserData, fixture
 from apps_mock.apps.browser_web import title_of
 from apps_mock.catalogue import Term
 from apps_mock.entities import ALARM_LABELS, Draw
-from apps_mock.plans import Entry, Fill, Plan, Press, Stage
+from apps_mock.plans import Entry, Fill, Plan, Stage
 from apps_mock.records import changed
-from apps_mock.suites.browser_paths import VISITS, from_site
+from apps_mock.suites.browser_paths import VISITS, downloading, from_site, saved
+from apps_mock.suites.notes_plans import moment
 from apps_mock.templates import Instance, Template
 from apps_mock.wanted import Change
 from apps_mock.widgets import Event
@@ -110,11 +112,17 @@ def _reserve(draw: Draw) -> Instance:
 def _download(draw: Draw) -> Instance:
     data = fixture(draw)
     paper = draw.random.choice(data.documents)
-    plan = from_site("papers")
-    plan["web", "papers"] = Press(Event("download", paper.name))
-    words = {"name": paper.name, "site": title_of(data, "papers")}
-    change = Change("downloads", None, (("name", paper.name),))
-    return Instance(words, data, plan, (change,), free=VISITS)
+    plan, change = downloading(paper)
+    now = moment(draw)
+    return Instance(
+        words={"name": paper.name, "site": title_of(data, "papers")},
+        data=data,
+        plan=plan,
+        changes=(change, saved(paper, paper.name, now)),
+        free=VISITS,
+        others={"files": files.fixture_of(draw, 5)},
+        now=now,
+    )
 
 
 FORM_TEMPLATES = (

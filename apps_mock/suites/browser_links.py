@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from apps_mock.apps import browser, clock, notes
-from apps_mock.apps.browser_web import address_of
+from apps_mock.apps import browser, clock, files, notes
+from apps_mock.apps.browser_web import address_of, title_of
 from apps_mock.apps.system import CLIP
 from apps_mock.entities import Draw
 from apps_mock.plans import Entry, Fill, Plan, Press, Stage
-from apps_mock.suites.browser_paths import VISITS, from_site, search, search_page
+from apps_mock.records import fresh_id
+from apps_mock.suites.browser_paths import (
+    VISITS,
+    downloading,
+    from_site,
+    saved,
+    search,
+    search_page,
+)
 from apps_mock.suites.messages_scenes import scene, to_thread
 from apps_mock.suites.messages_twins import composing
 from apps_mock.suites.notes_plans import moment, new_note, to_new_note
@@ -117,16 +125,56 @@ def _search_named(draw: Draw) -> Instance:
     )
 
 
+def _file(draw: Draw) -> Instance:
+    """What was downloaded gets another name."""
+    data, kept, now = browser.fixture(draw), files.fixture_of(draw, 5), moment(draw)
+    paper, name = draw.random.choice(data.documents), files.file_name(draw, "PDF")
+    first, downloaded = downloading(paper)
+    file_id = fresh_id(kept.files, "f")
+    return Instance(
+        words={"file": paper.name, "site": title_of(data, "papers"), "name": name},
+        data=kept,
+        others={"browser": data},
+        stages=(Stage("browser", first, changes=(downloaded,)),),
+        plan={
+            ("home", ""): Press(Event("go", "folder", files.DOWNLOAD)),
+            ("folder", files.DOWNLOAD): Press(Event("go", "file", file_id)),
+            ("file", file_id): Press(Event("rename_file", file_id)),
+            ("rename", file_id): Fill((Entry("name", name),), Event("save_name", file_id)),
+        },
+        changes=(downloaded, saved(paper, name, now)),
+        free=_LEFT_BEHIND,
+        now=now,
+    )
+
+
 BROWSER_LINKS = (
+    Template(
+        name="cross_browser_file",
+        app="files",
+        oracle_steps=12,
+        phrasings=(
+            "Download {file} from the web site {site} and rename it to {name} in the files",
+            "Get {file} from {site} in the browser and call the file {name} afterwards",
+        ),
+        set_up=_file,
+        tags=_TAGS,
+        held_out=("On {site} there is {file} so keep it among my files as {name}",),
+        suite="cross_app",
+    ),
     Template(
         name="cross_browser_alarm",
         app="clock",
         oracle_steps=9,
         phrasings=(
-            ("Set an alarm for when the train from {station} to {destination} leaves in the web "
-            "timetable"),
-            ("Look up on the web when the train from {station} to {destination} leaves and set an "
-            "alarm then"),
+            (
+                "Set an alarm for when the train from {station} to {destination} leaves in the web "
+                "timetable"
+            ),
+            (
+                "Look up on the web when the train from {station} to {destination} leaves and set "
+                "an alarm then"
+            ),
         ),
         set_up=_alarm,
         tags=_TAGS,
