@@ -47,7 +47,8 @@ class Page:
     def with_draft(self, field: str, text: str) -> Page:
         """The page with another text in a field."""
         others = tuple(entry for entry in self.drafts if entry[0] != field)
-        return replace(self, drafts=(*others, (field, text)))
+        drafts = (*others, (field, text))
+        return Page(self.name, self.argument, drafts, self.scroll_px, self.overlay)
 
 
 class Copy(NamedTuple):
@@ -141,23 +142,30 @@ class AppState(Generic[D]):
 
     def with_page(self, page: Page) -> AppState[D]:
         """The state with another page on top instead of the present one."""
-        return replace(self, stack=(*self.stack[:-1], page))
+        return self._with_stack((*self.stack[:-1], page))
 
     def pushed(self, page: Page) -> AppState[D]:
         """The state with one more page on top."""
-        return replace(self, stack=(*self.stack, page))
+        return self._with_stack((*self.stack, page))
 
     def popped(self, count: int = 1) -> AppState[D]:
         """The state with fewer pages; the first one stays."""
-        return replace(self, stack=self.stack[: max(1, len(self.stack) - count)])
+        return self._with_stack(self.stack[: max(1, len(self.stack) - count)])
 
     def with_data(self, data: D) -> AppState[D]:
         """The state with other data."""
-        return replace(self, data=data)
+        return AppState(data, self.stack, self.provided, self.effects)
 
     def emitting(self, *effects: Effect) -> AppState[D]:
         """The state with more that it wants of the phone."""
-        return replace(self, effects=(*self.effects, *effects))
+        return AppState(self.data, self.stack, self.provided, (*self.effects, *effects))
+
+    def seeing(self, provided: Provided) -> AppState[D]:
+        """The state as the app sees it: with what the phone lets it see."""
+        return AppState(self.data, self.stack, provided, self.effects)
+
+    def _with_stack(self, stack: tuple[Page, ...]) -> AppState[D]:
+        return AppState(self.data, stack, self.provided, self.effects)
 
 
 @dataclass(frozen=True, slots=True)

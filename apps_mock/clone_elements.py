@@ -16,13 +16,27 @@ _SIZE: Final = 16384
 _REMEMBERED: dict[tuple[int, int, int], tuple[Node, tuple[Element, ...]]] = {}
 """By identity and the screen's size; holding on to the node keeps its identity unique."""
 
+_SCREENS_SIZE: Final = 4096
+_SCREENS: dict[int, tuple[Node, tuple[Element, ...]]] = {}
+"""Whole screens, as above: equal ones are laid out once (see `layout`)."""
+
 
 def elements_on(root: Node, width_px: int, height_px: int) -> tuple[Element, ...]:
     """The elements of a laid-out screen, in reading order.
 
     Args:
-        root: a window whose children are widgets, or a body with widgets.
+        root: a window whose children are widgets, or a body with widgets; it is as large as the
+            screen.
     """
+    known = _SCREENS.get(id(root))
+    if known is None:
+        if len(_SCREENS) >= _SCREENS_SIZE:
+            _SCREENS.clear()
+        known = _SCREENS[id(root)] = (root, _elements_on(root, width_px, height_px))
+    return known[1]
+
+
+def _elements_on(root: Node, width_px: int, height_px: int) -> tuple[Element, ...]:
     elements: list[Element] = []
     for node in root.children:
         if node.children and not node.clickable:

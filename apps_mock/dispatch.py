@@ -98,7 +98,7 @@ def page_view(state: PhoneState, look: Look) -> Screen:
     if state.foreground == RECENTS:
         return recents_view([APPS[name] for name in state.recents], look)
     app = APPS[state.foreground]
-    own = replace(state.app_state(state.foreground), provided=provided_for(app, state))
+    own = state.app_state(state.foreground).seeing(provided_for(app, state))
     try:
         return app.view(own, look)
     except Exception as error:

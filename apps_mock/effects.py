@@ -6,9 +6,10 @@ the update that said so. An app that hears of it may want something in turn, up 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 from apps_mock.app import (
     AnyApp,
@@ -40,13 +41,16 @@ from apps_mock.widgets import Event
 DEEPEST: Final = 8
 """How many updates may follow from each other; what is wanted beyond is not carried out."""
 
+_NO_OTHERS: Final[Mapping[str, Any]] = MappingProxyType({})  # Any: data of any app
 PERMISSION: Final = "permission"
 """The event by which an app hears the answer to `AskPermission`."""
 
 
 def provided_for(app: AnyApp, state: PhoneState) -> Provided:
     """What an app may see of the rest of the phone."""
-    others = {name: data.data for name, data in state.apps if name in app.uses}
+    others = _NO_OTHERS
+    if app.uses:
+        others = {name: other.data for name, other in state.apps if name in app.uses}
     return Provided(state.today, state.time, clipboard_of(state), others)
 
 
@@ -64,7 +68,7 @@ def sent(state: PhoneState, name: str, event: Event, depth: int = 0) -> PhoneSta
     """
     before = state.app_state(name)
     app = APPS[name]
-    after = _stepped(app, replace(before, provided=provided_for(app, state)), event)
+    after = _stepped(app, before.seeing(provided_for(app, state)), event)
     effects = after.effects
     after = AppState(after.data, after.stack)
     if after != before:
@@ -136,7 +140,7 @@ def _told(state: PhoneState, name: str, event: Event, depth: int) -> PhoneState:
             name, before.with_data(flipped(before.data, event.value, event.extra))
         )
     try:
-        after = app.update(replace(before, provided=provided_for(app, state)), event)
+        after = app.update(before.seeing(provided_for(app, state)), event)
     except Exception as error:
         raise AppCrashError(name, f"update on {event.name!r}", error) from error
     told = state.with_app(name, AppState(after.data, before.stack))

@@ -101,7 +101,7 @@ class PhoneState:
 
     def with_app(self, name: str, state: AnyAppState) -> PhoneState:
         """The phone with another state of one app."""
-        apps = tuple((known, state if known == name else old) for known, old in self.apps)
+        apps = tuple((name, state) if entry[0] == name else entry for entry in self.apps)
         return replace(self, apps=apps)
 
     def with_system(self, data: SystemData) -> PhoneState:
