@@ -217,7 +217,8 @@ class Look:
         if not self.noise_rows:
             return ()
         start = mixed(f"{self.seed}|{page}")
-        return tuple(NOISE[(start + offset) % len(NOISE)] for offset in range(self.noise_rows))
+        lines = range(start, start + self.noise_rows)
+        return tuple(self.say(NOISE[line % len(NOISE)]) for line in lines)
 
 
 LOCALE_STRIDE = 2**40

@@ -141,25 +141,27 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="SimpleSmsReply",
         app="messages",
-        oracle_steps=6,
+        oracle_steps=7,
         phrasings=(
             "Reply to the messages of {number} with {text}",
             "In the conversation with {number} answer {text}",
         ),
         held_out=("What {number} wrote deserves the answer {text}",),
         set_up=_reply,
+        tags=("scrolls",),
         suite="androidworld",
     ),
     Template(
         name="SimpleSmsReplyMostRecent",
         app="messages",
-        oracle_steps=6,
+        oracle_steps=7,
         phrasings=(
             "Reply to the latest message that I got with {text}",
             "Whoever wrote to me last gets the reply {text}",
         ),
         held_out=("Answer the newest conversation with {text}",),
         set_up=_reply_most_recent,
+        tags=("scrolls",),
         suite="androidworld",
     ),
     Template(
