@@ -84,7 +84,7 @@ def _home(state: AppState[BrowserData], look: Look) -> Screen:
         Row(site.name, look.say(SITE_KINDS[site.id]), on_tap=Event("visit", site.id), icon="globe")
         for site in look.ordered(data.sites, lambda site: site.id)
     )
-    body.extend(Text(look.say(text)) for text in look.noise("browser"))
+    body.extend(Text(text) for text in look.noise("browser"))
     return Screen(
         look.say("Browser"), tuple(body), places=_places(look), overflow=_menu(look), back=False
     )
@@ -244,7 +244,7 @@ def _settings(state: AppState[BrowserData], look: Look) -> Screen:
         for guard in data.guards
     )
     body.append(Row(look.word(CLEAR_HISTORY), on_tap=Event("go", "clear")))
-    body.extend(Text(look.say(text)) for text in look.noise("browser_settings"))
+    body.extend(Text(text) for text in look.noise("browser_settings"))
     return Screen(look.word(PREFERENCES), tuple(body))
 
 

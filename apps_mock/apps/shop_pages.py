@@ -64,7 +64,7 @@ def home(data: ShopData, page: Page, look: Look) -> Screen:
     )
     body.append(Text(look.say("Deals of the day"), heading=True))
     body.extend(_card(product, look) for product in look.ordered(data.products[::5], _id))
-    body.extend(Text(look.say(line)) for line in look.noise("shop"))
+    body.extend(Text(line) for line in look.noise("shop"))
     return Screen(
         look.say("Marlo"),
         tuple(body),

@@ -61,7 +61,7 @@ def _cart(data: ShopData, _page: Page, look: Look) -> Screen:
     ]
     goods = sum(line.quantity * price_of(data, line.product) for line in data.cart)
     rows.append(Text(look.say("Subtotal {price} EUR").format(price=goods), heading=True))
-    rows.extend(Text(look.say(text)) for text in look.noise("cart"))
+    rows.extend(Text(text) for text in look.noise("cart"))
     buy = Button(look.word(CHECKOUT), Event("go", "checkout"), primary=True)
     return Screen(look.word(CART), tuple(rows), (buy,))
 
@@ -173,7 +173,7 @@ def _orders(data: ShopData, _page: Page, look: Look) -> Screen:
         )
         for order in look.ordered(data.orders, lambda order: order.id)
     ]
-    rows.extend(Text(look.say(text)) for text in look.noise("shop_orders"))
+    rows.extend(Text(text) for text in look.noise("shop_orders"))
     return Screen(look.word(ORDERS), tuple(rows))
 
 

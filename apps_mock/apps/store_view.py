@@ -48,7 +48,7 @@ def _home(data: StoreData, page: Page, look: Look) -> Screen:
         Text(look.say("Recommended for you"), heading=True),
         *(_card(app, look) for app in look.ordered(data.apps[:5], _id)),
     ]
-    body.extend(Text(look.say(line)) for line in look.noise("store"))
+    body.extend(Text(line) for line in look.noise("store"))
     return Screen(
         look.say("Bazaar"),
         tuple(body),
