@@ -124,9 +124,9 @@ def _sorted(notes: Iterable[Note], by: str, look: Look) -> list[Note]:
 
 
 def _about(data: NotesData, provided: Provided, note: Note, look: Look) -> str:
-    parts = [_when(provided, note, look)]
+    """When it was written, and its folder: a day's words say in which direction the line runs."""
     folder = find(data.folders, note.folder)
-    return " · ".join([folder.name, *parts] if folder else parts)
+    return " · ".join([_when(provided, note, look), *([folder.name] if folder else ())])
 
 
 def _when(provided: Provided, note: Note, look: Look) -> str:
