@@ -10,14 +10,15 @@ from functools import lru_cache
 from typing import Final
 
 from apps_mock import screen_edges
+from apps_mock.drawn import Drawn, Place
 from apps_mock.lettering import Texts, lines_in
 from apps_mock.places import Written
 from apps_mock.scene import Scene, reads_leftward
 from apps_mock.shapes import Box, Shape, Veil
 from apps_mock.style import Style, style_of
 from apps_mock.theme import Theme, mixed_colour
-from apps_mock.widget_drawing import Drawn, Place, shapes_of
-from device_runtime.ui_tree import Node, is_editable
+from apps_mock.widget_drawing import shapes_of
+from device_runtime.ui_tree import Node, is_editable, walk
 from sync.vocabulary import Rect
 
 Group = tuple[Shape, ...]
@@ -53,8 +54,11 @@ def groups_of(scene: Scene) -> tuple[str, list[Group]]:
     root, theme = scene.root, scene.theme
     _, _, width, height = root.bounds
     style = _style_for(root, theme, width)
-    groups: list[Group] = [screen_edges.status_bar(style, width, scene.now)]
+    groups: list[Group] = []
     ground = theme.paper
+    if scene.below is None and _has_wallpaper(root):
+        groups.append(screen_edges.wallpaper(style, width, height))
+    groups.append(screen_edges.status_bar(style, width, scene.now))
     if scene.below is not None:
         _draw_tree(scene.below, _style_for(scene.below, theme, width), Texts(()), groups)
         is_menu = any(_place_of(node) == "menu" for node in root.children)
@@ -69,6 +73,15 @@ def groups_of(scene: Scene) -> tuple[str, list[Group]]:
 def _style_for(root: Node, theme: Theme, width: int) -> Style:
     launcher = root.package.endswith(".launcher")
     return style_of(theme, width, leftward=reads_leftward(root), launcher=launcher)
+
+
+def _has_wallpaper(root: Node) -> bool:
+    """The launcher and the lock screen, which nothing can be touched on, have one."""
+    if root.package.endswith(".launcher"):
+        return True
+    return root.package.endswith(".systemui") and not any(
+        node.clickable or node.checkable for node in walk((root,))
+    )
 
 
 def _draw_foot(scene: Scene, style: Style, groups: list[Group]) -> None:

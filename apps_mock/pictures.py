@@ -109,8 +109,8 @@ def _emblem(name: str, icon: str) -> tuple[Part, ...]:
         _ground(mixed_colour(hue, "#ffffff", 0.72)),
         Part(mixed_colour(hue, "#ffffff", 0.6), ((150 + 350 * turn, 930),), radius=420),
         Part(mixed_colour(hue, "#ffffff", 0.82), ((880 - 330 * turn, 160),), radius=230),
-        Part(mixed_colour(hue, "#ffffff", 0.06), ((500, 500),), radius=215),
-        *_icon_parts(icon, "#ffffff", 380, 240),
+        Part(mixed_colour(hue, "#ffffff", 0.06), ((500, 500),), radius=160),
+        *_icon_parts(icon, "#ffffff", 410, 180),
     )
 
 

@@ -54,26 +54,35 @@ def paint(image: Image.Image, shapes: tuple[Shape, ...], scale: float) -> None:
     if known is None:
         if len(_REMEMBERED) >= _REMEMBERED_SIZE:
             _REMEMBERED.clear()
-        fills = _baked([fill for shape in shapes for fill in _fills(shape, scale)])
+        fills = _baked([fill for shape in shapes for fill in _fills(shape, scale)], image.size)
         known = _REMEMBERED[key] = (shapes, fills)
     for ink, box, mask in known[1]:
         image.paste(ink, box, mask)
 
 
-def _baked(fills: list[_Fill]) -> tuple[_Fill, ...]:
+def _baked(fills: list[_Fill], whole: tuple[int, int]) -> tuple[_Fill, ...]:
     """The fills as one picture, where there are many and the first one is the ground of all."""
     ground = fills[0] if fills else None
-    if ground is None or len(fills) < _MANY or ground.mask is not None:
+    if ground is None or ground.mask is not None:
         return tuple(fills)
     left, top, right, bottom = ground.box
-    if any(
-        box[0] < left or box[1] < top or box[2] > right or box[3] > bottom for _, box, _ in fills
-    ):
+    covers_all = ground.box == (0, 0, *whole) and len(fills) > 1
+    if not covers_all and (len(fills) < _MANY or not all(_lies_in(fill, ground) for fill in fills)):
         return tuple(fills)
     sprite = Image.new("RGB", (right - left, bottom - top))
     for ink, box, mask in fills:
         sprite.paste(ink, (box[0] - left, box[1] - top, box[2] - left, box[3] - top), mask)
     return (_Fill(sprite, ground.box),)
+
+
+def _lies_in(fill: _Fill, ground: _Fill) -> bool:
+    inner, outer = fill.box, ground.box
+    return (
+        inner[0] >= outer[0]
+        and inner[1] >= outer[1]
+        and inner[2] <= outer[2]
+        and inner[3] <= outer[3]
+    )
 
 
 def _fills(shape: Shape, scale: float) -> list[_Fill]:

@@ -8,6 +8,7 @@ from typing import Final
 from apps_mock.lettering import fitted, lines_in
 from apps_mock.shapes import Align, Box, Icon, Shape, Words
 from apps_mock.style import Style
+from apps_mock.theme import mixed_colour
 
 KEY_ROWS: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 STATUS_DP: Final = 24
@@ -34,6 +35,22 @@ def status_bar(style: Style, width: int, now: str) -> tuple[Shape, ...]:
         shapes.append(Icon(name, (x, top, x + size, top + size), colour))
         x += size + gap
     return tuple(shapes)
+
+
+@lru_cache(maxsize=64)
+def wallpaper(style: Style, width: int, height: int) -> tuple[Shape, ...]:
+    """What lies behind the icons of the launcher, and on the lock screen."""
+    theme = style.theme
+    near, far = width * 3 // 4, width // 2
+    x, y = width // 5, height * 4 // 5
+    left, top = width * 9 // 10, height * 3 // 10
+    low = mixed_colour(theme.paper, theme.accent, 0.1)
+    high = mixed_colour(theme.paper, theme.accent, 0.06)
+    return (
+        Box((0, 0, width, height), theme.paper),
+        Box((x - near, y - near, x + near, y + near), low, near),
+        Box((left - far, top - far, left + far, top + far), high, far),
+    )
 
 
 @lru_cache(maxsize=256)

@@ -31,6 +31,7 @@ def test_icons_that_turn_round_exist():
         ("Remove", "delete"),
         ("Search contacts", "search"),
         ("Done", "check"),
+        ("Store", "save"),
         ("Wi-Fi", "wifi"),
         ("qwertz", ""),
     ],
