@@ -5,15 +5,20 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apps_mock.catalogue import LOCALES
+from apps_mock.look import look_number
 from apps_mock.phone import MockPhone
 from apps_mock.tasks import templates
 from device_runtime.ui_tree import elements_of, parse
 from sync.vocabulary import Split
 
 NAMES = [template.name for template in templates()]
-POINTS = st.tuples(st.integers(0, 1079), st.integers(0, 2399))
+LOOKS = st.builds(look_number, st.sampled_from(LOCALES), st.integers(0, 10**6))
+POINTS = st.tuples(st.integers(0, 1439), st.integers(0, 3119))
 GESTURES = st.one_of(
     st.tuples(st.just("target"), st.integers(0, 40)),
+    st.tuples(st.just("hold"), st.integers(0, 40)),
+    st.tuples(st.just("shade"), st.none()),
     st.tuples(st.just("touch"), POINTS),
     st.tuples(st.just("swipe"), st.tuples(POINTS, POINTS)),
     st.tuples(st.just("text"), st.text(max_size=6)),
@@ -23,18 +28,21 @@ PLAYS = st.tuples(
     st.sampled_from(NAMES),
     st.integers(0, 10**6),
     st.sampled_from(list(Split)),
-    st.integers(0, 10**6),
+    LOOKS,
     st.lists(GESTURES, max_size=25),
 )
 
 
 def play(phone, gesture):
     kind, value = gesture
-    if kind == "target" and phone.laid_out.targets:
+    if kind in {"target", "hold"} and phone.laid_out.targets:
         left, top, right, bottom = phone.laid_out.targets[
             value % len(phone.laid_out.targets)
         ].bounds
-        phone.touch((left + right) // 2, (top + bottom) // 2)
+        held_ms = 800 if kind == "hold" else 0
+        phone.touch((left + right) // 2, (top + bottom) // 2, duration_ms=held_ms)
+    elif kind == "shade":
+        phone.swipe(300, 1, 300, 900)
     elif kind == "touch":
         phone.touch(*value)
     elif kind == "swipe":
@@ -79,10 +87,10 @@ def test_the_dump_parses_into_the_elements_that_were_observed(play_of):
 
     hierarchy = parse(phone.tree_xml())
 
-    seen = phone.observe().elements
-    assert elements_of((phone.tree(),), 1080, 2400) == seen
+    seen, info = phone.observe().elements, phone.info()
+    assert elements_of((phone.tree(),), info.width_px, info.height_px) == seen
     if all(ch.isprintable() for element in seen for ch in element.text):
-        assert elements_of(hierarchy.roots, 1080, 2400) == seen
+        assert elements_of(hierarchy.roots, info.width_px, info.height_px) == seen
 
 
 @given(PLAYS)
@@ -101,7 +109,16 @@ def test_different_states_have_different_hashes(play_of):
 def test_what_can_be_touched_lies_on_the_screen(play_of):
     phone = played(play_of)
 
+    info = phone.info()
     for target in phone.laid_out.targets:
         left, top, right, bottom = target.bounds
-        assert 0 <= left < right <= 1080
-        assert 0 <= top < bottom <= 2400
+        assert 0 <= left < right <= info.width_px
+        assert 0 <= top < bottom <= info.height_px
+
+
+@given(PLAYS)
+@settings(max_examples=40)
+def test_no_app_breaks_under_any_fingers(play_of):
+    phone = played(play_of)
+
+    phone.raise_crash()
