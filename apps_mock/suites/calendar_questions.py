@@ -293,7 +293,7 @@ TEMPLATES = (
     Template(
         name="calendar_count",
         app="calendar",
-        oracle_steps=3,
+        oracle_steps=4,
         phrasings=(
             "How many events are in my calendar on {day}",
             "Count the events on {day}",
