@@ -13,9 +13,10 @@ from collections.abc import Sequence
 
 from apps_mock.app import Page
 from apps_mock.interruptions import past_interruption
-from apps_mock.launcher import LAUNCHER
+from apps_mock.launcher import LAUNCHER, page_count
+from apps_mock.look import draw_look
 from apps_mock.phone import MockPhone
-from apps_mock.phone_state import PhoneState
+from apps_mock.phone_state import PhoneState, installed
 from apps_mock.plans import Entry, Fill, GiveAnswer, GiveUp, Hold, Move, Plan, Press, Stage
 from apps_mock.reaching import (
     Scene,
@@ -77,7 +78,7 @@ def next_action(phone: MockPhone, observation: Observation) -> Action:
     if _cannot_do_more(findings, task):
         return finish()
     if scene.state.foreground != app:
-        return _to_app(app, scene)
+        return _to_app(app, task, scene)
     page = scene.state.app_state(app).page
     move = plan.get((page.name, page.argument))
     return press(Key.BACK) if move is None else _moved(move, page, scene, task.wanted.answer)
@@ -107,10 +108,17 @@ def _is_over(stage: Stage, task: Task, state: PhoneState) -> bool:
     return any((page.name, page.argument) == stage.page for page in stack)
 
 
-def _to_app(app: str, scene: Scene) -> Action:
-    if scene.state.foreground == LAUNCHER:
-        return touch(Event("launch", app), scene)
-    return press(Key.HOME)
+def _to_app(app: str, task: Task, scene: Scene) -> Action:
+    """Open an app from the launcher, on whichever of its pages it stands."""
+    if scene.state.foreground != LAUNCHER:
+        return press(Key.HOME)
+    look, icon = draw_look(task.split, task.look), Event("launch", app)
+    on_last = scene.state.home_page + 1 >= page_count(installed(scene.state), look)
+    if scene.shows(icon) or (on_last and not scene.state.home_page):
+        return touch(icon, scene)
+    if on_last:
+        return press(Key.HOME)
+    return scroll(Direction.LEFT if look.right_to_left else Direction.RIGHT)
 
 
 def _moved(move: Move, page: Page, scene: Scene, asked: Answer | None) -> Action:
