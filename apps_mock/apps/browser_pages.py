@@ -201,7 +201,8 @@ def _thread(data: BrowserData, page: Page, part: str, look: Look) -> list[Widget
 
 
 def _table(data: BrowserData, page: Page, _part: str, look: Look) -> list[Widget]:
-    guests = tuple(Option(number, number) for number in GUESTS)
+    text = look.say("Guests: {count}")
+    guests = tuple(Option(number, text.format(count=number)) for number in GUESTS)
     rows = [
         Row(each.name, f"{look.day(each.day)}, {each.time}, {each.guests}")
         for each in data.reservations

@@ -34,7 +34,8 @@ DEFAULT_DELIVERY = "Standard delivery"
 DEFAULT_PAYMENT = "Card"
 ORDERED = "Ordered"
 CANCELLED = "Cancelled"
-SORTS = ("", "cheapest", "dearest", "rating")
+FILTERS = ("colour", "size", "price", "stars")
+"""Drafts of a list of products that narrow it."""
 PRICE_LIMITS = ("50", "100", "150")
 STARS = ("3", "4")
 QUANTITIES = tuple(str(number) for number in range(1, 7))
@@ -310,7 +311,7 @@ def update(state: AppState[ShopData], event: Event) -> AppState[ShopData]:
             return state.pushed(Page("results", event.value.strip()))
         case "share_product":
             return state.emitting(Share(event.value))
-        case "filter" | "apply" | "pick":
+        case "filter" | "reset" | "apply" | "pick":
             return _chosen(state, event)
         case "add_to_cart" | "update_line" | "remove_line":
             return _cart_changed(state, event)
@@ -327,8 +328,12 @@ def _chosen(state: AppState[ShopData], event: Event) -> AppState[ShopData]:
     if event.name == "filter":
         drafts = tuple(entry for entry in page.drafts if entry[0] != "sort")
         return state.pushed(Page("filter", page.argument, drafts))
+    if event.name == "reset":
+        return state.with_page(replace(page, drafts=()))
     below = state.popped()
-    chosen = page.drafts if event.name == "apply" else ((event.value, event.extra),)
+    chosen = [(event.value, event.extra)]
+    if event.name == "apply":
+        chosen = [(field, page.draft(field)) for field in FILTERS]
     result = below.page
     for field, text in chosen:
         result = result.with_draft(field, text)

@@ -158,15 +158,16 @@ def filters(_data: ShopData, page: Page, look: Look) -> Screen:
         ("stars", "Rating", STARS),
     )
     body = tuple(_choice(key, label, values, page, look) for key, label, values in groups)
-    return Screen(
-        look.word(FILTER), body, (Button(look.word(APPLY), Event("apply"), primary=True),)
+    actions = (
+        Button(look.word("clear"), Event("reset")),
+        Button(look.word(APPLY), Event("apply"), primary=True),
     )
+    return Screen(look.word(FILTER), body, actions)
 
 
 def _choice(key: str, label: str, values: tuple[str, ...], page: Page, look: Look) -> Picker:
-    options = [Option(value, _active(key, value, look)) for value in values]
-    everything = Option("", look.say("Any"))
-    return Picker(key, look.say(label), page.draft(key), options=(everything, *options))
+    options = tuple(Option(value, _active(key, value, look)) for value in values)
+    return Picker(key, look.say(label), page.draft(key), options=options)
 
 
 def product(data: ShopData, page: Page, look: Look) -> Screen:
@@ -226,7 +227,8 @@ def _variants(shown: Product, page: Page, look: Look) -> tuple[Widget, ...]:
 
 def quantity_picker(value: str, look: Look) -> Picker:
     """How many pieces."""
-    options = tuple(Option(number, number) for number in QUANTITIES)
+    text = look.say("Quantity: {count}")
+    options = tuple(Option(number, text.format(count=number)) for number in QUANTITIES)
     return Picker("quantity", look.say("Quantity"), value, options=options)
 
 

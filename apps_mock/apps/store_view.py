@@ -122,7 +122,7 @@ def _app(data: StoreData, page: Page, look: Look) -> Screen:
         return Screen(look.say("Bazaar"), (Text(look.say("This app is gone")),))
     facts = (
         ("Rating", f"★ {app.rating / 10:.1f}"),
-        ("Size", f"{app.size_mb} MB"),
+        ("Download size", f"{app.size_mb} MB"),
         ("Version", app.version),
         ("Category", look.say(app.category)),
     )
