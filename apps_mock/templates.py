@@ -82,6 +82,11 @@ class Template:
         """Whether it is learnt on, and counted in headline means."""
         return not NOT_COUNTED.intersection(self.tags)
 
+    @property
+    def own_suite(self) -> str:
+        """The one suite that teaches it: its own, that of tasks over several apps, or its app's."""
+        return self.suite or (CROSS_APP if CROSS_APP in self.tags else self.app)
+
     def belongs_to(self, suite: str) -> bool:
         """Whether a suite has it: its app's, its own, or the one of all tasks over several apps."""
         return suite in {self.app, self.suite} or (suite == CROSS_APP and CROSS_APP in self.tags)
@@ -91,7 +96,7 @@ class Template:
         return TemplateInfo(
             name=self.name,
             app=self.app,
-            suite=self.suite or self.app,
+            suite=self.own_suite,
             step_budget=self.step_budget,
             oracle_steps=self.oracle_steps,
             tags=self.tags,

@@ -254,7 +254,7 @@ def _too_often_shown(store: ReportStore, outcomes: Sequence[Outcome]) -> tuple[s
     if campaign is None:
         return ()
     settings, state, _active_s = campaign
-    new = {info.name for info in state.templates if info.app == settings.app}
+    new = {info.name for info in state.templates if info.suite == settings.app}
     shown = Counter(
         outcome.template
         for outcome in outcomes

@@ -211,8 +211,8 @@ def syllabus(settings: CampaignSettings, state: CampaignState) -> Syllabus:
     usable.sort(key=lambda info: info.name)
     return Syllabus(
         seed=settings.seed,
-        new=tuple(info for info in usable if info.app == settings.app),
-        old=tuple(info for info in usable if info.app in settings.old_apps),
+        new=tuple(info for info in usable if info.suite == settings.app),
+        old=tuple(info for info in usable if info.suite in settings.old_apps),
     )
 
 

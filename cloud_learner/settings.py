@@ -62,7 +62,7 @@ class CampaignSettings:
     settle_timeout_s: float = 90.0
     show_timeout_s: float = 60.0
     overtime_minutes: float = 5.0
-    excluded_tags: tuple[str, ...] = ("infeasible", "starts_satisfied")
+    excluded_tags: tuple[str, ...] = ("infeasible", "no_parameters", "starts_satisfied")
     gate: GateSettings = field(default_factory=GateSettings)
 
     def __post_init__(self) -> None:

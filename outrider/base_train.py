@@ -38,7 +38,7 @@ class Recipe:
     """What decides the weights, and so belongs on the card.
 
     Attributes:
-        apps: whose templates are demonstrated.
+        apps: the suites whose templates are demonstrated: an app's own, or another.
         demos: oracle episodes of each template.
         noise: probability that a demonstrated step is random; what the oracle would have done
             instead is what is learnt.
@@ -67,7 +67,7 @@ def train(
     *,
     target: Annotated[Path, typer.Option("--out", help="Folder for the base: weights and card.")],
     apps: Annotated[
-        str, typer.Option("--apps", help="Apps that it is shown, with commas between them.")
+        str, typer.Option("--apps", help="Suites that it is shown, with commas between them.")
     ] = "settings,contacts,clock",
     demos: Annotated[
         int, typer.Option("--demos", min=1, help="Oracle episodes of each template.")
@@ -117,7 +117,6 @@ def _make(recipe: Recipe, target: Path, *, test_n: int, out: Output) -> None:
     """Show, learn, test, write; nothing is written before the test."""
     import torch
 
-    from apps_mock.evaluation import templates_of
     from apps_mock.tasks import SUITE_VERSION
     from cloud_learner.base_training import BaseTraining, BaseTrainingSettings
     from exporters.base import save_base
@@ -133,7 +132,7 @@ def _make(recipe: Recipe, target: Path, *, test_n: int, out: Output) -> None:
             dropout=recipe.dropout,
         )
     )
-    chosen = templates_of(",".join(recipe.apps))
+    chosen = _taught(recipe.apps)
     with _progress(out) as progress:
         shown = _show(recipe, chosen, training, progress)
         out.event("demonstrations", **shown, cpu_s=_cpu_s(begun_s))
@@ -149,6 +148,13 @@ def _make(recipe: Recipe, target: Path, *, test_n: int, out: Output) -> None:
     }
     digest = save_base(network, target, card)
     out.summary(out=target, digest=digest, cpu_s=trained_cpu_s, **shown, test=test)
+
+
+def _taught(apps: Sequence[str]) -> tuple[Template, ...]:
+    """The templates of suites that count and that no other suite teaches."""
+    from apps_mock.tasks import templates
+
+    return tuple(one for one in templates() if one.counts and one.own_suite in apps)
 
 
 def _show(
@@ -197,7 +203,7 @@ def _learn(training: BaseTraining, progress: Progress, out: Output) -> LayoutT5:
 def _test(network: LayoutT5, apps: Iterable[str], n: int, out: Output) -> dict[str, object]:
     """Greedy success on each app's test split, the lexical policy's beside it."""
     from apps_mock.actors import Actors
-    from apps_mock.evaluation import figures_of, instances, templates_of
+    from apps_mock.evaluation import figures_of, instances
     from device_runtime.policy import OnnxPolicy
     from exporters.base import ensure_exported, save_base
     from outrider.graphs import cache_dir
@@ -207,7 +213,7 @@ def _test(network: LayoutT5, apps: Iterable[str], n: int, out: Output) -> dict[s
         policy = OnnxPolicy(ensure_exported(Path(folder), cache_dir()))
     found: dict[str, object] = {}
     for app in apps:
-        chosen = templates_of(app)
+        chosen = _taught((app,))
         rows = {}
         for actor in (Actor("release", Actors(policy)), Actor("lexical", Actors())):
             wanted = instances(
