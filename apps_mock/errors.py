@@ -14,7 +14,8 @@ ProjectError
     ├── DaemonError                         the mock adb daemon cannot listen
     ├── FontMissingError                    a font's package is not installed
     ├── MockFileError                       a path on the mock phone cannot be used that way
-    └── ShellSyntaxError                    a command line that the mock's shell does not have
+    ├── ShellSyntaxError                    a command line that the mock's shell does not have
+    └── ViewError                           a view gave what cannot be laid out
 """
 
 from __future__ import annotations
@@ -85,6 +86,10 @@ class ActionsFileError(MockAppError):
 
 class AppNameError(MockAppError):
     """A new app cannot have that name, or there is a file of that name."""
+
+
+class ViewError(MockAppError):
+    """An app's view gave what cannot be laid out; the text names the widget and its field."""
 
 
 class AdbProtocolError(MockAppError):

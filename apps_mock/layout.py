@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from apps_mock.canvas import Canvas
+from apps_mock.errors import ViewError
 from apps_mock.form_layout import (
     chips_height,
     field_height,
@@ -44,6 +45,7 @@ from apps_mock.plain_layout import (
     words_height,
 )
 from apps_mock.row_layout import card_height, place_card, place_row, row_height
+from apps_mock.view_check import view_fault
 from apps_mock.widgets import (
     Button,
     Card,
@@ -105,16 +107,29 @@ _KINDS: dict[type[Widget], _Kind] = {
 
 def cache_info() -> CacheInfo:
     """How often `lay_out` was asked for what it had."""
-    info = lay_out.cache_info()
+    info = _remembered.cache_info()
     return CacheInfo(info.hits, info.misses, info.currsize)
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def lay_out(screen: Screen, look: Look, window: Window) -> LaidOut:
-    """The screen in its places."""
+    """The screen in its places.
+
+    Raises: ViewError: a widget holds what it cannot show.
+    """
+    try:
+        return _remembered(screen, look, window)
+    except Exception as error:
+        fault = view_fault(screen)
+        if fault:
+            raise ViewError(fault) from error
+        raise
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _remembered(screen: Screen, look: Look, window: Window) -> LaidOut:
     opened = opened_on(screen, window.overlay)
     if opened is not None:
-        below = lay_out(screen, look, window._replace(overlay="", keyboard=False)).root
+        below = _remembered(screen, look, window._replace(overlay="", keyboard=False)).root
         laid_out = lay_out_overlay(Canvas(look, window), screen, opened)
         return laid_out._replace(below=below)
     canvas = Canvas(look, window)
