@@ -61,7 +61,6 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("episodes list", episodes.list_episodes),
     ("episodes show", episodes.show_episode),
     ("episodes replay", replay.replay_episode),
-    ("episodes replay", replay.replay_episode),
     ("release list", releases.list_releases),
     ("release apply", releases.apply_release),
     ("clones list", clones.list_templates),
