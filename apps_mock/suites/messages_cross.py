@@ -218,6 +218,7 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("My friend {receiver} asks by message for the number of {name} so send it",),
         set_up=_send_number,
         tags=("cross_app",),
+        suite="cross_app",
     ),
     Template(
         name="messages_send_alarm",
@@ -230,6 +231,7 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("When my alarm {label} rings is what {name} should read in a message",),
         set_up=_send_alarm,
         tags=("cross_app",),
+        suite="cross_app",
     ),
     Template(
         name="messages_share_file",
@@ -242,6 +244,7 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("Let {number} have {file} of {folder} by message",),
         set_up=_share_file,
         tags=("cross_app",),
+        suite="cross_app",
     ),
     Template(
         name="contacts_save_stranger",
@@ -254,6 +257,7 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("Behind {number} in my messages is {name} so keep that as a contact",),
         set_up=_save_stranger,
         tags=("cross_app",),
+        suite="cross_app",
     ),
     Template(
         name="clock_alarm_of_message",
@@ -266,6 +270,7 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("Let the phone ring when {name} wrote in the last message",),
         set_up=_alarm_of_message,
         tags=("cross_app",),
+        suite="cross_app",
     ),
     Template(
         name="settings_device_name_of_message",
@@ -278,6 +283,7 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("The Device name under System should be what {name} wrote last",),
         set_up=_device_name_of_message,
         tags=("cross_app",),
+        suite="cross_app",
     ),
     Template(
         name="contacts_number_of_message",
@@ -290,6 +296,7 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("The last message of {name} holds a new number for the contact",),
         set_up=_number_of_message,
         tags=("cross_app",),
+        suite="cross_app",
     ),
     Template(
         name="files_folder_of_message",
@@ -302,5 +309,6 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("The files need a folder named after the last message of {name}",),
         set_up=_folder_of_message,
         tags=("cross_app",),
+        suite="cross_app",
     ),
 )
