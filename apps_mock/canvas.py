@@ -17,7 +17,7 @@ from device_runtime.ui_tree import Node
 from sync.vocabulary import Rect
 
 LEAST_PX: Final = 8
-"""Height of what shows of a place that is cut off; where it is less, nothing can be touched."""
+"""Least height of what shows of a place that is cut off; nothing can be touched in less."""
 
 
 class Canvas:
@@ -66,13 +66,14 @@ class Canvas:
         )
 
     def seen(self, bounds: Rect) -> Rect | None:
-        """What shows of a place, in its final bounds; None where nothing does."""
+        """What shows of a place, in its final bounds; None where too little does to be known."""
         left, top, right, bottom = bounds
         first, last = self.clip
         if top >= first and bottom <= last and top < bottom:
             return self._mirrored(bounds) if self._turned else bounds
+        least = max(LEAST_PX, min((bottom - top) // 2, self.sizes.touch))
         top, bottom = max(top, first), min(bottom, last)
-        if bottom - top < LEAST_PX:
+        if bottom - top < least:
             return None
         return self._mirrored((left, top, right, bottom))
 

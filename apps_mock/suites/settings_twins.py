@@ -239,6 +239,7 @@ TEMPLATES: tuple[Template, ...] = (
         phrasings=("Open the app {app}", "Start the app {app}", "Go to the app {app}"),
         held_out=("Bring the app {app} to the front",),
         set_up=_open,
+        tags=("guessable",),
         suite="androidworld",
     ),
 )
