@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from apps_mock.drawn import Drawn, middle_of
+from apps_mock.entry_drawing import entry
 from apps_mock.icon_names import icon_for
 from apps_mock.shapes import Box, Picture, Shape
 
@@ -28,6 +32,8 @@ def switch(drawn: Drawn) -> list[Shape]:
 
 def check_box(drawn: Drawn) -> list[Shape]:
     """A check box."""
+    if drawn.node.text:
+        return _with_text(drawn, check_box)
     node, theme, style = drawn.node, drawn.style.theme, drawn.style
     x, y = middle_of(node.bounds)
     half = style.px(10)
@@ -40,6 +46,8 @@ def check_box(drawn: Drawn) -> list[Shape]:
 
 def radio(drawn: Drawn) -> list[Shape]:
     """A radio button."""
+    if drawn.node.text:
+        return _with_text(drawn, radio)
     node, theme, style = drawn.node, drawn.style.theme, drawn.style
     x, y = middle_of(node.bounds)
     half, dot = style.px(10), style.px(5)
@@ -48,6 +56,18 @@ def radio(drawn: Drawn) -> list[Shape]:
     if not node.checked:
         return [ring]
     return [ring, Box((x - dot, y - dot, x + dot, y + dot), colour, dot)]
+
+
+def _with_text(drawn: Drawn, control: Callable[[Drawn], list[Shape]]) -> list[Shape]:
+    """An entry with a control at its end."""
+    node, style = drawn.node, drawn.style
+    left, top, right, bottom = node.bounds
+    room = min(style.px(48), (right - left) // 3)
+    at_end = (
+        (left, top, left + room, bottom) if style.leftward else (right - room, top, right, bottom)
+    )
+    alone = drawn._replace(node=replace(node, text="", bounds=at_end), written=None)
+    return [*entry(drawn), *control(alone)]
 
 
 def picture_in(drawn: Drawn) -> list[Shape]:

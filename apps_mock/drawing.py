@@ -60,7 +60,9 @@ def groups_of(scene: Scene) -> tuple[str, list[Group]]:
         groups.append(screen_edges.wallpaper(style, width, height))
     groups.append(screen_edges.status_bar(style, width, scene.now))
     if scene.below is not None:
-        _draw_tree(scene.below, _style_for(scene.below, theme, width), Texts(()), groups)
+        _draw_tree(
+            scene.below, _style_for(scene.below, theme, width), Texts(scene.below_texts), groups
+        )
         is_menu = any(_place_of(node) == "menu" for node in root.children)
         groups.append(_veil(width, height, MENU_DIM_SHARE if is_menu else DIM_SHARE))
     elif any(_place_of(node) == "dialog" for node in root.children):

@@ -129,9 +129,9 @@ def lay_out(screen: Screen, look: Look, window: Window) -> LaidOut:
 def _remembered(screen: Screen, look: Look, window: Window) -> LaidOut:
     opened = opened_on(screen, window.overlay)
     if opened is not None:
-        below = _remembered(screen, look, window._replace(overlay="", keyboard=False)).root
+        page = _remembered(screen, look, window._replace(overlay="", keyboard=False))
         laid_out = lay_out_overlay(Canvas(look, window), screen, opened)
-        return laid_out._replace(below=below)
+        return laid_out._replace(below=page.root, below_texts=page.texts)
     canvas = Canvas(look, window)
     bottom = window.height_px - (canvas.sizes.keyboard if window.keyboard else 0)
     if screen.dialog:

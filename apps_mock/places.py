@@ -171,6 +171,7 @@ class LaidOut(NamedTuple):
         texts: every text that shows.
         enters: (field, what the enter key sends in it) of fields that have their own.
         below: the hierarchy of the page under an overlay, where there is one.
+        below_texts: the texts of that page.
     """
 
     root: Node
@@ -183,3 +184,4 @@ class LaidOut(NamedTuple):
     texts: tuple[Written, ...] = ()
     enters: tuple[tuple[str, Event], ...] = ()
     below: Node | None = None
+    below_texts: tuple[Written, ...] = ()

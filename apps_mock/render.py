@@ -45,7 +45,7 @@ def draw_screen(
     notice: str = "",
 ) -> Image.Image:
     """The screen of a view hierarchy as an RGB image (see `Scene` and `draw`)."""
-    return draw(Scene(root, theme, texts, below, keyboard, now, notice), width_px=width_px)
+    return draw(Scene(root, theme, texts, below, (), keyboard, now, notice), width_px=width_px)
 
 
 def png(
@@ -59,7 +59,7 @@ def png(
     notice: str = "",
 ) -> bytes:
     """The screen of a view hierarchy as PNG bytes (see `Scene`)."""
-    return png_of(draw(Scene(root, theme, texts, below, keyboard, now, notice)))
+    return png_of(draw(Scene(root, theme, texts, below, (), keyboard, now, notice)))
 
 
 def png_of(image: Image.Image) -> bytes:

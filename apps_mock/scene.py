@@ -18,7 +18,7 @@ class Scene:
         root: the view hierarchy; its bounds are the screen.
         texts: the texts as they were laid out; without them, as for a logged tree, sizes are found
             that fit.
-        below: the page under an overlay, where there is one; it is drawn dimmed.
+        below, below_texts: the page under an overlay, where there is one; it is drawn dimmed.
         keyboard: whether the keyboard covers the lower part.
         now: time of day for the status bar.
         notice: a short text at the foot of the screen.
@@ -28,6 +28,7 @@ class Scene:
     theme: Theme = DEFAULT_THEME
     texts: tuple[Written, ...] = ()
     below: Node | None = None
+    below_texts: tuple[Written, ...] = ()
     keyboard: bool = False
     now: str = ""
     notice: str = ""
