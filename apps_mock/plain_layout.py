@@ -11,7 +11,7 @@ from apps_mock.look import Look
 from apps_mock.measuring import Line, lines_of, shared, text_height, text_px, text_width
 from apps_mock.nodes import FRAME, ICON, PICTURE, TABS, TEXT, TOOLBAR, VIEW, touchable
 from apps_mock.places import Role, Target, sizes_of
-from apps_mock.text_width import widest_word_px
+from apps_mock.text_width import line_px, widest_word_px, wrapped
 from apps_mock.widgets import Button, Chip, Event, Image, Link, Screen, Text, Tiles
 from device_runtime.ui_tree import Node
 from sync.vocabulary import Rect
@@ -118,20 +118,20 @@ def tiles_height(canvas: Canvas, tiles: Tiles) -> int:
 def place_tiles(canvas: Canvas, tiles: Tiles, top: int) -> None:
     """Add icons in a grid; their names stand in the lower part."""
     columns, width, height = grid_of(tiles, canvas.right - canvas.left, canvas.look)
-    gap = canvas.sizes.gap
+    gap, size = canvas.sizes.gap, text_px("tile", canvas.look)
+    line = line_px(size)
     for index, tile in enumerate(tiles.tiles):
-        line, column = divmod(index, columns)
-        left, y = canvas.left + column * width, top + line * height
+        row, column = divmod(index, columns)
+        left, y = canvas.left + column * width, top + row * height
         seen = canvas.seen((left, y, left + width, y + height))
         if seen is None:
             canvas.hide(tile.on_tap, "", y)
             continue
         canvas.add(touchable(canvas.window.package, TEXT, seen, tile.label, ""))
         canvas.target(Target(seen, tile.on_tap))
-        lines = lines_of(tile.label, "tile", width - gap, canvas.look)
+        lines = wrapped(tile.label, width - gap, size)
         end = y + height - gap
-        start = end - text_height(tile.label, "tile", width - gap, canvas.look)
-        below = (left + gap // 2, start, left + width - gap // 2, end)
+        below = (left + gap // 2, end - len(lines) * line, left + width - gap // 2, end)
         canvas.write(lines, "tile", below, clip=canvas.seen(below), centred=True)
 
 

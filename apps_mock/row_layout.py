@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from apps_mock.canvas import Canvas
+from apps_mock.look import Look
 from apps_mock.measuring import lines_of, text_height, text_width
 from apps_mock.nodes import BOX, CARD, TEXT, checkable, touchable
-from apps_mock.places import Target
+from apps_mock.places import Target, sizes_of
 from apps_mock.widgets import Card, Event, Row
 from sync.vocabulary import Rect
 
@@ -23,12 +25,13 @@ class _Parts(NamedTuple):
     height: int
 
 
-def _parts(canvas: Canvas, row: Row) -> _Parts:
-    look, sizes = canvas.look, canvas.sizes
-    start = canvas.left + sizes.margin
+@lru_cache(maxsize=8192)
+def _parts(row: Row, left: int, right: int, look: Look) -> _Parts:
+    sizes = sizes_of(look)
+    start = left + sizes.margin
     if row.icon:
         start += sizes.icon + sizes.margin
-    far = canvas.right - sizes.margin
+    far = right - sizes.margin
     if row.checked is not None:
         far -= sizes.switch + sizes.margin
     end, badge = far, 0
@@ -45,12 +48,12 @@ def _parts(canvas: Canvas, row: Row) -> _Parts:
 
 def row_height(canvas: Canvas, row: Row) -> int:
     """Pixels that a row takes."""
-    return _parts(canvas, row).height
+    return _parts(row, canvas.left, canvas.right, canvas.look).height
 
 
 def place_row(canvas: Canvas, row: Row, top: int) -> None:
     """Add a row."""
-    parts = _parts(canvas, row)
+    parts = _parts(row, canvas.left, canvas.right, canvas.look)
     bounds = (canvas.left, top, canvas.right, top + parts.height)
     seen = canvas.seen(bounds)
     if seen is None:
