@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apps_mock.actors import Actors, read_policy_file
+from apps_mock.faults import FaultPlan, faulty_phones
 from apps_mock.phone import MockPhone
 from device_runtime.agent import Safety
 from device_runtime.policy import OnnxPolicy
@@ -42,12 +43,14 @@ class FarmRecipe:
         graphs_dir: the exported base network; None where no release ever acts.
         files: policy files that assignments may name as actor.
         demonstration_noise: probability that a step of the oracle's demonstrations is random.
+        faults: what breaks, and how often; None for nothing.
     """
 
     device_id: DeviceId
     graphs_dir: Path | None = None
     files: tuple[Path, ...] = ()
     demonstration_noise: float = 0.0
+    faults: FaultPlan | None = None
 
     def __call__(self, plan: Plan) -> tuple[Seats, OnnxPolicy | None]:
         """The seats of one worker, and the policy that loads its releases."""
@@ -57,8 +60,9 @@ class FarmRecipe:
             files={str(path): read_policy_file(path) for path in self.files},
             demonstration_noise=self.demonstration_noise,
         )
+        make = mock_phone if self.faults is None else faulty_phones(self.faults)
         seats = Seats(
-            [mock_phone() for _ in range(plan.seats)],
+            [make() for _ in range(plan.seats)],
             actors.policy_for,
             device_id=self.device_id,
             clock=SystemClock(),

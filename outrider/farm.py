@@ -46,6 +46,12 @@ def farm(
         float | None,
         typer.Option("--demonstration-noise", help="Share of random steps in demonstrations."),
     ] = None,
+    faults: Annotated[
+        float,
+        typer.Option(
+            "--faults", min=0.0, max=1.0, help="Share of actions that something breaks at."
+        ),
+    ] = 0.0,
     policy: Annotated[
         list[Path] | None,
         typer.Option("--policy", help="A policy file that assignments may name as actor."),
@@ -57,6 +63,7 @@ def farm(
     """Play episodes on many mock phones until Ctrl-C."""
     from apps_mock.actors import read_policy_file
     from apps_mock.farm import FarmRecipe
+    from apps_mock.faults import draw_faults
     from apps_mock.tasks import SUITE_VERSION, announced
     from device_runtime.settings import read_settings
     from device_runtime.supervisor import Supervisor
@@ -101,6 +108,7 @@ def farm(
         None if release is None else settings.graphs_dir,
         tuple(policy or ()),
         settings.demonstration_noise,
+        draw_faults(0, faults) if faults else None,
     )
     with stop_on_signals() as stop:
         table = Workers(
