@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from apps_mock.tasks import templates
 from outrider.cli import COMMANDS
 from sync.messages import KINDS
 from sync.topics import TABLE, Direction
@@ -39,7 +40,7 @@ WORDS = """\
 | transition, trajectory | a step with the next observation; the ordered steps of an episode | |
 | return | discounted sum of rewards | |
 """
-PAGES = ("protocol.md", "operations.md", "algorithm.md", "results.md")
+PAGES = ("protocol.md", "operations.md", "algorithm.md", "results.md", "templates.md")
 LEDGER = ROOT / "benchmarks" / "ledger.jsonl"
 PACKAGES = ("sync", "device_runtime", "exporters", "cloud_learner", "apps_mock", "outrider")
 
@@ -136,6 +137,26 @@ def _fields(node: ast.ClassDef) -> Iterator[tuple[str, ...]]:
             yield f"`{ast.unparse(one.target)}`", f"`{kind}`", default.replace("|", "\\|")
 
 
+def template_tables() -> str:
+    """Every task template, suite by suite."""
+    parts = []
+    for suite in dict.fromkeys(template.own_suite for template in templates()):
+        own = [template for template in templates() if template.own_suite == suite]
+        rows = [
+            (
+                f"`{template.name}`",
+                template.app,
+                str(template.oracle_steps),
+                ", ".join(template.tags),
+                template.phrasings[0],
+            )
+            for template in own
+        ]
+        heads = ("template", "app", "steps", "tags", "a way to say it")
+        parts.append(f"## {suite} ({len(own)})\n\n{_table(heads, rows)}")
+    return "\n\n".join(parts)
+
+
 def mode_table() -> str:
     """A-RIDE's settings in both of its modes, from the source (no torch is loaded)."""
     module = ast.parse((ROOT / "cloud_learner" / "a_ride.py").read_text(encoding="utf-8"))
@@ -196,6 +217,7 @@ TABLES = {
     "errors": error_trees,
     "messages": message_table,
     "modes": mode_table,
+    "templates": template_tables,
     "topics": topic_table,
 }
 
