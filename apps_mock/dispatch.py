@@ -26,14 +26,14 @@ from apps_mock.registry import APPS
 from apps_mock.widgets import Event, Field, Screen
 
 
-def dispatch(state: PhoneState, event: Event, field_text: str = "") -> PhoneState:
+def dispatch(state: PhoneState, event: Event, field: Field | None = None) -> PhoneState:
     """The phone after an event of the screen.
 
     Args:
-        field_text: what the text field holds that has the focus.
+        field: the text field that has the focus.
     """
     if state.overlays:
-        return overlay_event(state, event, field_text)
+        return overlay_event(state, event, field)
     if event.name == "launch":
         return launch(state, event.value) if is_installed(state, event.value) else state
     if event.name == "copy_text":
@@ -62,11 +62,6 @@ def go_back(state: PhoneState) -> PhoneState:
     if state.foreground == RECENTS and not state.overlays:
         return go_home(state)
     return dispatch(state, Event("back"))
-
-
-def edited(state: PhoneState, text: str) -> PhoneState:
-    """The phone with another text in the focused field."""
-    return dispatch(state, Event("edit", state.focus, text))
 
 
 def turned(state: PhoneState, pages: int, look: Look) -> PhoneState:

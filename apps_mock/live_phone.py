@@ -41,7 +41,7 @@ from apps_mock.phone_state import (
 from apps_mock.places import LaidOut, Target, Window, sizes_of
 from apps_mock.scene import Scene
 from apps_mock.theme import theme_named
-from apps_mock.widgets import Event, Screen
+from apps_mock.widgets import Event, Field, Screen
 from device_runtime.ui_tree import Node, to_xml
 from sync.vocabulary import Observation, Split
 
@@ -115,22 +115,29 @@ class LivePhone:
     def scene(self) -> Scene:
         """What a picture of the present screen is made from."""
         laid_out, state, look = self.laid_out, self.state, self._look
+        page = self._below()
         return Scene(
             root=laid_out.root,
             theme=theme_named(look.scheme, dark=look.dark),
             texts=laid_out.texts,
-            below=laid_out.below or self._below(),
+            below=laid_out.below if page is None else page.root,
+            below_texts=laid_out.below_texts if page is None else page.texts,
             keyboard=self.keyboard_shown,
             now=state.time,
         )
 
-    def _below(self) -> Node | None:
-        """The page under a dialog of the phone."""
-        seen, state = self._look_at(), self.state
-        if not state.overlays or not seen.screen.dialog or state.overlays[0].kind == "crash":
+    def _below(self) -> LaidOut | None:
+        """The page under a dialog of the phone or of an app."""
+        seen, state, front = self._look_at(), self.state, self.state.front
+        if not seen.screen.dialog or (state.overlays and state.overlays[0].kind == "crash"):
             return None
-        bare = replace(state, overlays=())
-        return self._laid_out(page_view(bare, self._look), bare).root
+        if state.overlays:
+            bare = replace(state, overlays=())
+        elif front is not None and len(front.stack) > 1:
+            bare = replace(state.with_app(state.foreground, front.popped()), notice="")
+        else:
+            return None
+        return self._laid_out(page_view(bare, self._look), bare)
 
     def touch(self, x_px: int, y_px: int, *, duration_ms: int = 0) -> None:
         """One finger down and up; held for `LONG_PRESS_MS` it is a long press."""
@@ -285,7 +292,7 @@ class LivePhone:
     def _send(self, event: Event) -> None:
         """Let the phone have an event of its screen."""
         try:
-            self._become(dispatch(self.state, event, self._field_text()))
+            self._become(dispatch(self.state, event, self._field()))
         except AppCrashError as crash:
             self._break(crash)
 
@@ -304,10 +311,12 @@ class LivePhone:
 
     def _field_text(self) -> str:
         """What the focused field shows."""
-        if not self.state.focus:
-            return ""
-        field = focused_field(self._page(), self.state)
+        field = self._field()
         return field.text if field is not None else ""
+
+    def _field(self) -> Field | None:
+        """The focused field, whatever lies over it."""
+        return focused_field(self._page(), self.state) if self.state.focus else None
 
     def _page(self) -> Screen:
         """The app's screen, whatever lies over it."""

@@ -161,11 +161,11 @@ def _text_menu_view(state: PhoneState, overlay: Overlay, look: Look, field: Fiel
     return Screen(title, (), actions, back=False, dialog=True)
 
 
-def overlay_event(state: PhoneState, event: Event, field_text: str) -> PhoneState:
+def overlay_event(state: PhoneState, event: Event, field: Field | None = None) -> PhoneState:
     """The phone after an event of the overlay that shows.
 
     Args:
-        field_text: what the text field holds that has the focus.
+        field: the text field that has the focus.
     Raises: AppCrashError: an app that heard of it broke.
     """
     overlay = state.overlay
@@ -174,7 +174,7 @@ def overlay_event(state: PhoneState, event: Event, field_text: str) -> PhoneStat
     if event.name in {"back", "close"}:
         return _left(state, overlay)
     if overlay.kind == "text_menu":
-        return _text_menu_event(state, overlay, event, field_text)
+        return _text_menu_event(state, overlay, event, field) if field is not None else state
     return _HANDLERS[overlay.kind](state, overlay, event)
 
 
@@ -251,18 +251,19 @@ def _popup_event(state: PhoneState, _overlay: Overlay, _event: Event) -> PhoneSt
     return state
 
 
-def _text_menu_event(
-    state: PhoneState, overlay: Overlay, event: Event, field_text: str
-) -> PhoneState:
+def _text_menu_event(state: PhoneState, overlay: Overlay, event: Event, field: Field) -> PhoneState:
     plain = state.uncovered()
     match event.name:
         case "copy":
-            return replace(copied(plain, field_text), notice="Copied")
+            return replace(copied(plain, field.text), notice="Copied")
         case "cut":
-            return _edited(copied(plain, field_text), overlay, "")
+            return _edited(copied(plain, field.text), overlay, "")
         case "paste":
-            before = "" if overlay.text == "all" else field_text
-            return _edited(plain, overlay, before + clipboard_of(state))
+            before = "" if overlay.text == "all" else field.text
+            pasted = clipboard_of(state)
+            if field.lines == 1:
+                pasted = " ".join(pasted.splitlines())
+            return _edited(plain, overlay, before + pasted)
         case "select_all":
             return plain.under(replace(overlay, text="all"))
         case _:

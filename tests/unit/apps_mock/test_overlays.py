@@ -183,6 +183,15 @@ def test_paste_appends_unless_everything_is_selected(phone):
     assert phone.state.front.page.draft("note") == "new"
 
 
+def test_lines_become_one_where_they_are_pasted_into_a_field_of_one_line(phone):
+    phone.restore(copied(phone.state, "one\ntwo"))
+    phone.touch(*field(phone, "secret"), duration_ms=800)
+
+    touch(phone, Event("paste"))
+
+    assert phone.state.front.page.draft("secret") == "one two"
+
+
 def test_cut_empties_the_field(phone):
     phone.touch(*field(phone, "note"), duration_ms=800)
     touch(phone, Event("cut"))
