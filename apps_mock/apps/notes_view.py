@@ -71,7 +71,8 @@ def view(state: AppState[NotesData], look: Look) -> Screen:
 def _home(state: AppState[NotesData], look: Look) -> Screen:
     page = state.page
     wanted = page.draft("search")
-    found = [note for note in state.data.notes if _matches(state.data, note, wanted)]
+    needle = wanted.strip().casefold()
+    found = [note for note in state.data.notes if _matches(state.data, note, needle)]
     rows: list[Widget] = [Field("search", look.word(SEARCH), wanted, search=True)]
     rows.extend(_note_rows(state, look, found))
     if not found:
@@ -94,9 +95,10 @@ def _sorting(look: Look) -> tuple[Button, ...]:
     )
 
 
-def _matches(data: NotesData, note: Note, wanted: str) -> bool:
-    needle = wanted.strip().casefold()
-    return needle in note.title.casefold() or needle in content(data, note).casefold()
+def _matches(data: NotesData, note: Note, needle: str) -> bool:
+    if not needle or needle in note.title.casefold():
+        return True
+    return needle in content(data, note).casefold()
 
 
 def _note_rows(

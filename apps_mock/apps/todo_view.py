@@ -86,7 +86,7 @@ def _home(state: AppState[TodoData], look: Look) -> Screen:
     found = [
         todo
         for todo in filtered(data.todos, Filter(status=status), state.provided.today)
-        if needle in f"{todo.title}\n{todo.notes}".casefold()
+        if not needle or needle in f"{todo.title}\n{todo.notes}".casefold()
     ]
     body: list[Widget] = [
         Field("search", look.word(SEARCH), wanted, search=True),
