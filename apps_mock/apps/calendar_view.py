@@ -25,7 +25,7 @@ from apps_mock.apps.calendar_events import (
     shifted,
     shifted_month,
 )
-from apps_mock.catalogue import month_name
+from apps_mock.catalogue import month_text
 from apps_mock.look import Look, wording
 from apps_mock.records import find
 from apps_mock.widgets import (
@@ -63,10 +63,10 @@ _DATE = wording("Date", "Day", held_out=("On",))
 _START = wording("Starts at", "Start time", held_out=("Begins at",))
 _DURATION = wording("Duration", "Lasts", held_out=("How long",))
 _REPEAT = wording("Repeat", "Repetition", held_out=("How often",))
-_LOCATION = wording("Location", "Place", held_out=("Where",))
+_LOCATION = wording("Event location", "Place", held_out=("Where",))
 _PEOPLE = wording("People", "Guests", held_out=("With whom",))
 _DESCRIPTION = wording("Description", "Event notes", held_out=("More about it",))
-_SHARE = wording("Share", "Send to")
+_SHARE = wording("Share", "Share event")
 _ONLY = wording("Only this day", "This day", held_out=("Just this day",))
 _ALL = wording("All days", "Whole series", held_out=("Every day of it",))
 
@@ -118,8 +118,7 @@ def _month(state: AppState[CalendarData], page: Page, look: Look) -> Screen:
         )
     )
     lines = tuple(_week(week, busy, state.provided.today) for week in weeks)
-    year, number = month.split("-")
-    title = look.say("{month} {year}").format(month=month_name(int(number), look.locale), year=year)
+    title = month_text(int(month[:4]), int(month[5:]), look.locale)
     return Screen(title, (turn, *lines), (_add("", look),))
 
 
