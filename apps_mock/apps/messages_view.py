@@ -63,7 +63,8 @@ def _talk(data: MessagesData, number: str, name: str, look: Look) -> Row:
     messages = conversation(data, number)
     unread = sum(not message.read for message in messages)
     badge = look.say("{count} new").format(count=unread) if unread else ""
-    return Row(name, messages[-1].text, on_tap=Event("go", "thread", number), badge=badge)
+    event = Event("go", "thread", number)
+    return Row(name, messages[-1].text, on_tap=event, badge=badge, icon="person")
 
 
 def _thread(state: State, page: Page, look: Look) -> Screen:

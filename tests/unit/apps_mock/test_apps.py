@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from apps_mock.apps.tickets import CLASSES, timetable, trip_of
+from apps_mock.catalogue import day_text
+from apps_mock.look import look_number
 from apps_mock.widgets import Event
 from sync.vocabulary import Split
 
@@ -83,6 +85,21 @@ def test_deleting_a_contact_asks_first(phone_with, send):
     assert phone.state.front.page.name == "home"
 
 
+def test_a_contact_keeps_the_label_that_was_chosen(phone_with, send, fill):
+    phone = phone_with("contacts_open")
+    send(phone, Event("launch", "contacts"), Event("go", "add"))
+    fill(phone, "name", "Ada Vogel")
+    fill(phone, "phone", "12345678")
+    send(phone, Event("set", "label", "Work"), Event("save"))
+    contact = data_of(phone, "contacts").contacts[-1]
+    assert contact.label == "Work"
+
+    send(phone, Event("edit_contact", contact.id), Event("save"))
+
+    assert data_of(phone, "contacts").contacts[-1] == contact
+    assert "Work" in texts(phone)
+
+
 @pytest.mark.parametrize("time", ["7:45", "24:00", "soon", ""])
 def test_alarms_need_a_time_of_day(phone_with, send, fill, time):
     phone = phone_with("clock_add")
@@ -106,6 +123,21 @@ def test_timer_starts_with_minutes_and_stops(phone_with, send, fill):
     assert "12 minutes left" in texts(phone)
     send(phone, Event("stop", "timer"))
     assert not data_of(phone, "clock").watches[0].running
+
+
+def test_a_timer_takes_hours_and_seconds_too(phone_with, send, fill):
+    phone = phone_with("clock_timer")
+    send(phone, Event("launch", "clock"), Event("go", "timer"), Event("go", "long_timer"))
+    fill(phone, "seconds", "soon")
+    send(phone, Event("start", "timer"))
+    assert not data_of(phone, "clock").watches[0].running
+
+    phone.press(67, times=4)
+    fill(phone, "seconds", "30")
+    fill(phone, "hours", "2")
+    send(phone, Event("start", "timer"))
+
+    assert "2 h 0 min 30 s left" in texts(phone)
 
 
 def test_stopwatch_runs_and_stops(phone_with, send):
@@ -172,9 +204,12 @@ def test_the_class_filter_shows_trains_that_have_the_class(phone_with, send, fil
     fill(phone, "to", data.stations[1])
     send(phone, Event("search"), Event("set", "class", wanted))
 
+    route = phone.state.front.page.argument
+    offered = {each.event for each in (*phone.laid_out.targets, *phone.laid_out.hidden)}
     trips = timetable(data, data.stations[0], data.stations[1], data.days[0])
     for trip in trips:
-        assert (trip.departure in texts(phone)) == (wanted in trip.classes)
+        opens = Event("go", "trip", f"{route}|{trip.departure}")
+        assert (opens in offered) == (wanted in trip.classes)
 
 
 def test_booking_keeps_what_was_chosen_and_shows_the_order(phone_with, solve):
@@ -216,3 +251,13 @@ def test_a_cancelled_order_cannot_be_cancelled_again(phone_with, solve):
     values = [target.event.value for target in phone.laid_out.targets if target.event]
     assert "go" in sent
     assert not {"cancel", "move"} & set(values)
+
+
+def test_days_of_trains_are_written_as_the_look_writes_them(phone_with, send):
+    phone = phone_with("tickets_find", look=look_number("ja", 1))
+    day = data_of(phone, "tickets").days[3]
+
+    send(phone, Event("launch", "tickets"), Event("go", "dates"))
+
+    assert day_text(day, "ja") in texts(phone)
+    assert day not in texts(phone)
