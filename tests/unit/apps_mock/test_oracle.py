@@ -4,9 +4,11 @@ from random import Random
 
 import pytest
 
+from apps_mock.catalogue import LOCALES
+from apps_mock.look import look_number
 from apps_mock.oracle import OraclePolicy, next_action
 from apps_mock.phone import MockPhone
-from apps_mock.tasks import templates
+from apps_mock.tasks import suites, templates
 from device_runtime.ports import PolicyRequest
 from sync.decoding import action_of, choices_of
 from sync.history import EMPTY_HISTORY
@@ -16,44 +18,55 @@ from sync.vocabulary import ActionKind, FinishStatus, Key, Split, press, tap_ele
 IDS = [template.name for template in templates()]
 
 
+ENDS = {ActionKind.FINISH, ActionKind.ANSWER}
+
+
+def look_of(number: int) -> int:
+    """A look, each in the next locale."""
+    return look_number(LOCALES[number % len(LOCALES)], number)
+
+
 @pytest.mark.parametrize("template", templates(), ids=IDS)
 def test_the_oracle_takes_as_many_steps_as_its_template_says(phone_with, solve, template):
-    count = 15 if "scrolls" in template.tags else 5
-    steps = [solve(phone_with(template.name, seed=seed, look=seed + 7)) for seed in range(count)]
+    first = sum(map(ord, template.name)) % 100
+    steps = [
+        solve(phone_with(template.name, seed=first + number, look=look_of(first + number)))
+        for number in range(2)
+    ]
 
     if "scrolls" in template.tags:
-        assert min(steps) < max(steps) <= template.oracle_steps
+        assert max(steps) <= template.oracle_steps
     else:
-        assert steps == [template.oracle_steps] * 5
+        assert steps == [template.oracle_steps] * 2
 
 
 @pytest.mark.parametrize("template", templates(), ids=IDS)
 def test_every_oracle_action_can_be_said_in_the_policys_grammar(template):
     phone = MockPhone()
-    for seed in range(3):
-        phone.load(template.name, seed, Split.VALIDATION, seed)
-        for step in range(template.step_budget):
-            seen = phone.observe()
-            action = next_action(phone, seen)
-            encoded = encode(
-                seen,
-                phone.task.goal,
-                EMPTY_HISTORY,
-                step_index=step,
-                step_budget=template.step_budget,
-            )
-            choices = choices_of(encoded, action)
-            assert choices is not None, action
-            said = action_of(encoded, seen, choices)
-            assert (said.kind, said.x, said.y, said.text) == (
-                action.kind,
-                action.x,
-                action.y,
-                action.text,
-            )
-            if action.kind is ActionKind.FINISH:
-                break
-            phone.act(action)
+    number = sum(map(ord, template.name))
+    phone.load(template.name, number, Split.VALIDATION, look_of(number))
+    for step in range(template.step_budget):
+        seen = phone.observe()
+        action = next_action(phone, seen)
+        encoded = encode(
+            seen,
+            phone.task.goal,
+            EMPTY_HISTORY,
+            step_index=step,
+            step_budget=template.step_budget,
+        )
+        choices = choices_of(encoded, action)
+        assert choices is not None, action
+        said = action_of(encoded, seen, choices)
+        assert (said.kind, said.x, said.y, said.text) == (
+            action.kind,
+            action.x,
+            action.y,
+            action.text,
+        )
+        if action.kind in ENDS:
+            break
+        phone.act(action)
 
 
 def stray(seen, random):
@@ -64,22 +77,39 @@ def stray(seen, random):
     return press(random.choice(list(Key))) if choice == 1 else type_text("wrong", clear=False)
 
 
-@pytest.mark.parametrize("template", templates(), ids=IDS)
-def test_the_oracle_finds_back_from_where_noise_has_led(template):
-    random = Random(template.name)
+def recovers(template, seed, random) -> bool:
+    """Whether the oracle arrives although 15 % of the actions are strayed ones."""
     phone = MockPhone()
-    recovered = 0
-    for seed in range(8):
-        phone.load(template.name, seed, Split.TRAIN, seed)
-        for _ in range(60):
-            seen = phone.observe()
-            action = next_action(phone, seen)
-            if action.kind is ActionKind.FINISH:
-                break
-            phone.act(stray(seen, random) if random.random() < 0.15 else action)
-        recovered += phone.current_verdict().success and action.kind is ActionKind.FINISH
+    phone.load(template.name, seed, Split.TRAIN, look_of(seed))
+    for _ in range(80):
+        seen = phone.observe()
+        action = next_action(phone, seen)
+        if action.kind in ENDS:
+            return phone.current_verdict(action).success
+        phone.act(stray(seen, random) if random.random() < 0.15 else action)
+    return False
 
-    assert recovered >= 6
+
+@pytest.mark.parametrize("suite", suites())
+def test_the_oracle_finds_back_from_where_noise_has_led(suite):
+    random = Random(suite)
+    chosen = [template for template in templates() if template.own_suite == suite]
+    recovered = [
+        (template.name, seed)
+        for template in chosen
+        for seed in range(2)
+        if recovers(template, seed, random)
+    ]
+
+    assert len(recovered) >= 0.85 * 2 * len(chosen)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("template", templates(), ids=IDS)
+def test_the_oracle_of_each_template_nearly_always_finds_back(template):
+    random = Random(template.name)
+
+    assert sum(recovers(template, seed, random) for seed in range(12)) >= 9
 
 
 def test_a_switch_that_was_turned_by_mistake_is_turned_back(phone_with, send, solve):
