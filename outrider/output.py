@@ -127,6 +127,12 @@ def _shown(value: object) -> str:
         case str():
             return value
         case list() | tuple():
-            return ", ".join(_shown(item) for item in value)
+            return ", ".join(_shown(item) for item in value) or "none"
+        case dict():
+            return ", ".join(f"{name} {_inside(each)}" for name, each in value.items()) or "none"
         case _:
             return str(value)
+
+
+def _inside(value: object) -> str:
+    return f"({_shown(value)})" if isinstance(value, dict) else _shown(value)
