@@ -54,14 +54,14 @@ def _written(shape: Shape) -> str:
 
 
 def _cut(drawing: str, clip: Rect, radius: int = 0) -> str:
-    """The part of a drawing that lies in a place; needs no names, which pages would share."""
-    left, top, right, bottom = clip
-    place = f"{left} {top} {right - left} {bottom - top}"
-    x, y, wide, high = place.split()
-    corners = f' clip-path="inset(0 round {radius}px)"' if radius else ""
+    """The part of a drawing that lies in a place.
+
+    A clip is named after its place, so that pictures which share a page share no wrong clips.
+    """
+    name = "-".join(str(edge) for edge in (*clip, radius))
     return (
-        f'<svg x="{x}" y="{y}" width="{wide}" height="{high}" viewBox="{place}"{corners}>'
-        f"{drawing}</svg>"
+        f'<clipPath id="clip-{name}">{_rect(Box(clip, "#000", radius))}</clipPath>'
+        f'<g clip-path="url(#clip-{name})">{drawing}</g>'
     )
 
 
