@@ -127,7 +127,7 @@ def _week(first: str, busy: set[str], today: str) -> Chips:
     return Chips(
         tuple(
             Chip(
-                f"{int(day[8:])}•" if day in busy else str(int(day[8:])),
+                f"{int(day[8:])} •" if day in busy else str(int(day[8:])),
                 day == today,
                 Event("day", day),
             )
