@@ -72,7 +72,8 @@ def _folder_name(folder: Folder | None, look: Look) -> str:
 def _folder(data: FilesData, page: Page, look: Look) -> Screen:
     chosen = page.draft("sort", "name")
     files = sorted(files_in(data, page.argument), key=_KEYS[chosen])
-    rows: list[Widget] = [_sorts(chosen, look)]
+    count = look.say("Items: {count}").format(count=len(files))
+    rows: list[Widget] = [Text(count), _sorts(chosen, look)]
     rows.extend(_file_row(file, look) for file in files)
     if not files:
         rows.append(Text(look.say("This folder is empty")))

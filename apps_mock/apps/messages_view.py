@@ -30,6 +30,7 @@ COPY_TEXT = wording("Copy text", "Copy message", held_out=("Copy words",))
 MARK_READ = wording("Mark as read", "Mark all as read", held_out=("Set to read",))
 DELETE_TALK = wording("Delete conversation", "Delete chat", held_out=("Erase conversation",))
 SAVE_NUMBER = wording("Add to contacts", "Save number", held_out=("Keep this number",))
+ABOUT = wording("Conversation details", "About this chat", held_out=("Facts of this chat",))
 SEARCH = wording("Search conversations", "Find a conversation", held_out=("Look for a chat",))
 
 State = AppState[MessagesData]
@@ -76,7 +77,10 @@ def _thread(state: State, page: Page, look: Look) -> Screen:
     if not rows:
         rows.append(Text(look.say("No messages yet")))
     rows.append(Field("reply", look.word(REPLY), page.draft("reply")))
-    more = [Button(look.word(DELETE_TALK), Event("go", "delete_talk", number))]
+    more = [
+        Button(look.word(ABOUT), Event("go", "about", number)),
+        Button(look.word(DELETE_TALK), Event("go", "delete_talk", number)),
+    ]
     if not all(message.read for message in messages):
         more.insert(0, Button(look.word(MARK_READ), Event("read", number)))
     if not known:
@@ -86,6 +90,20 @@ def _thread(state: State, page: Page, look: Look) -> Screen:
         tuple(rows),
         (Button(look.word(SEND), Event("reply", number), primary=True),),
         overflow=tuple(more),
+    )
+
+
+def _about(state: State, page: Page, look: Look) -> Screen:
+    messages = conversation(state.data, page.argument)
+    sent = sum(message.sent for message in messages)
+    return Screen(
+        look.word(ABOUT),
+        (
+            Text(name_of(page.argument, people(state))),
+            Text(page.argument, copyable=True),
+            Text(look.say("Received: {count}").format(count=len(messages) - sent)),
+            Text(look.say("Sent: {count}").format(count=sent)),
+        ),
     )
 
 
@@ -166,6 +184,7 @@ def _sure(title: str, event: Event, look: Look) -> Screen:
 _VIEWS: dict[str, Callable[[State, Page, Look], Screen]] = {
     "home": _home,
     "thread": _thread,
+    "about": _about,
     "message": _message,
     "compose": _compose,
     "pick": _pick,

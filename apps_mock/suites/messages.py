@@ -106,10 +106,14 @@ def _asked(draw: Draw, answer_of: str) -> Instance:
     friend = draw.random.choice(now.friends)
     now = now.with_message(friend.phone, wording_of(draw))
     received = [each for each in conversation(now.data, friend.phone) if not each.sent]
-    answer = Answer("number", str(len(received)))
+    plan = to_thread(friend.phone)
     if answer_of == "last":
         answer = Answer("name", received[-1].text)
-    plan: Plan = {**to_thread(friend.phone), ("thread", friend.phone): GiveAnswer()}
+        plan["thread", friend.phone] = GiveAnswer()
+    else:
+        answer = Answer("number", str(len(received)))
+        plan["thread", friend.phone] = Press(Event("go", "about", friend.phone))
+        plan["about", friend.phone] = GiveAnswer()
     return replace(_about(now, friend.name, plan, ()), answer=answer)
 
 
@@ -200,7 +204,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="messages_count",
         app="messages",
-        oracle_steps=3,
+        oracle_steps=5,
         phrasings=(
             "How many messages did {name} send me",
             "Count the messages that I received from {name} and tell me the number",

@@ -12,7 +12,14 @@ from apps_mock.catalogue import Term
 from apps_mock.entities import CITIES, DEVICE_NAMES, Draw
 from apps_mock.plans import Entry, Fill, Hold, Plan, Press, Stage
 from apps_mock.suites.contacts import new_contact
-from apps_mock.suites.messages_scenes import Scene, picking, recipient, scene, to_thread
+from apps_mock.suites.messages_scenes import (
+    Scene,
+    picking,
+    recipient,
+    scene,
+    to_message,
+    to_thread,
+)
 from apps_mock.suites.messages_twins import composing
 from apps_mock.templates import Instance, Template
 from apps_mock.wanted import Change
@@ -56,7 +63,7 @@ def _send_alarm(draw: Draw) -> Instance:
     stage = Stage(
         "clock", {("home", ""): Press(Event("edit_alarm", alarm.id))}, page=("edit", alarm.id)
     )
-    plan = composing(recipient(receiver.phone), Entry("text", alarm.time))
+    plan = composing(Entry("text", alarm.time), recipient(receiver.phone))
     return Instance(
         words={"name": receiver.name, "label": alarm.label},
         data=now.data,
@@ -123,24 +130,30 @@ def _save_stranger(draw: Draw) -> Instance:
     )
 
 
-def _read_first(now: Scene, person: Contact, app_plan: Plan) -> Instance:
-    """What a person wrote last is looked at, then used in another app."""
-    return Instance(
-        words={"name": person.name},
-        data=None,
-        others={"messages": now.data, "contacts": now.book},
-        stages=(Stage("messages", to_thread(person.phone), page=("thread", person.phone)),),
-        plan=app_plan,
-        free=_CLIPBOARD,
-        now=now.now,
-    )
-
-
 def _written(draw: Draw, text: str) -> tuple[Scene, Contact]:
     """A scene in which somebody has just written a text."""
     now = scene(draw)
     person = draw.random.choice(now.friends)
     return now.with_message(person.phone, text), person
+
+
+def _read_first(now: Scene, person: Contact, app_plan: Plan, *, copied: bool = False) -> Instance:
+    """What a person wrote last is looked at, or copied, and then used in another app."""
+    message = now.last_of(person.phone)
+    plan, opened = to_message(message), ("message", message.id)
+    changes: tuple[Change, ...] = ()
+    if copied:
+        plan[opened] = Hold(Event("copy_text", message.text))
+        changes = (Change("clipboard", CLIP, (("text", message.text),), app="system"),)
+    return Instance(
+        words={"name": person.name},
+        data=None,
+        others={"messages": now.data, "contacts": now.book},
+        stages=(Stage("messages", plan, page=None if copied else opened, changes=changes),),
+        plan=app_plan,
+        free=_CLIPBOARD,
+        now=now.now,
+    )
 
 
 def _alarm_of_message(draw: Draw) -> Instance:
@@ -164,31 +177,29 @@ def _device_name_of_message(draw: Draw) -> Instance:
     plan: Plan = {
         ("home", ""): Press(Event("go", "System")),
         ("System", ""): Press(Event("go", "rename", DEVICE_NAME)),
-        ("rename", DEVICE_NAME): Fill((Entry("name", name),), Event("save_name")),
+        ("rename", DEVICE_NAME): Fill((Entry("name", name, paste=True),), Event("save_name")),
     }
     return replace(
-        _read_first(now, person, plan),
+        _read_first(now, person, plan, copied=True),
         data=data,
         changes=(Change("choices", DEVICE_NAME, (("value", name),)),),
     )
 
 
-def _number_of_message(draw: Draw) -> Instance:
-    phone = draw.phone()
+def _contact_of_message(draw: Draw) -> Instance:
+    """Somebody wrote the number of a person who is not in the phone's book yet."""
+    phone, other = draw.phone(), draw.name()
     now, person = _written(draw, phone)
     plan: Plan = {
-        ("home", ""): Press(Event("go", "contact", person.id)),
-        ("contact", person.id): Press(Event("edit_contact", person.id)),
-        ("edit", person.id): Fill(
-            (Entry("name", person.name), Entry("phone", phone)), Event("save")
-        ),
+        ("home", ""): Press(Event("go", "add")),
+        ("add", ""): Fill((Entry("phone", phone), Entry("name", other)), Event("save")),
     }
-    instance = _read_first(now, person, plan)
     return replace(
-        instance,
+        _read_first(now, person, plan),
+        words={"name": person.name, "other": other},
         data=now.book,
         others={"messages": now.data},
-        changes=(Change("contacts", person.id, (("phone", phone),)),),
+        changes=(Change("contacts", None, new_contact(other, phone)),),
     )
 
 
@@ -262,7 +273,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="clock_alarm_of_message",
         app="clock",
-        oracle_steps=9,
+        oracle_steps=10,
         phrasings=(
             "Set an alarm for the time that {name} sent me in the last message",
             "Read the last message of {name} and add an alarm for that time",
@@ -275,7 +286,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="settings_device_name_of_message",
         app="settings",
-        oracle_steps=10,
+        oracle_steps=12,
         phrasings=(
             "In the System settings use as Device name what {name} sent me last",
             "Read the last message of {name} and make it the Device name under System",
@@ -286,22 +297,22 @@ TEMPLATES: tuple[Template, ...] = (
         suite="cross_app",
     ),
     Template(
-        name="contacts_number_of_message",
+        name="contacts_add_of_message",
         app="contacts",
-        oracle_steps=10,
+        oracle_steps=12,
         phrasings=(
-            "In contacts change the phone number of {name} to the one from the last message",
-            "Read the new number of {name} in messages and put it into the contact",
+            "Add {other} to the contacts with the number from the last message of {name}",
+            "The last message of {name} is the number of {other} so save it in contacts",
         ),
-        held_out=("The last message of {name} holds a new number for the contact",),
-        set_up=_number_of_message,
+        held_out=("Keep {other} in contacts under the number which {name} wrote last",),
+        set_up=_contact_of_message,
         tags=("cross_app",),
         suite="cross_app",
     ),
     Template(
         name="files_folder_of_message",
         app="files",
-        oracle_steps=9,
+        oracle_steps=10,
         phrasings=(
             "In files make a folder with the name that {name} sent me last",
             "Read the last message of {name} and create a folder in files called like it",
