@@ -54,7 +54,7 @@ def widest_word_px(text: str, size_px: int, *, bold: bool = False) -> int:
 @lru_cache(maxsize=32768)
 def _units(text: str, bold: bool) -> float:  # noqa: FBT001 - a cached part of `width_px`
     script = script_of(text)
-    return sum(_advance(character, script, bold) for character in text)
+    return sum(_advance(character, script, bold) for character in text.replace("\n", " "))
 
 
 @lru_cache(maxsize=8192)

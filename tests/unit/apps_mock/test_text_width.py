@@ -54,3 +54,7 @@ def test_japanese_lines_do_not_begin_with_a_closing_mark():
 
 def test_lines_have_some_room_between_them():
     assert line_px(40) > 40
+
+
+def test_a_line_break_in_a_field_of_one_line_is_as_wide_as_a_space():
+    assert width_px("one\ntwo", 40) == width_px("one two", 40)
