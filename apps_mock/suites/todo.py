@@ -302,7 +302,7 @@ _OWN: tuple[Template, ...] = (
     Template(
         name="todo_delete",
         app="todo",
-        oracle_steps=6,
+        oracle_steps=7,
         phrasings=(
             "Delete the task {title}",
             "Remove {title} from my tasks",

@@ -69,7 +69,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="TasksCompletedTasksForDate",
         app="todo",
-        oracle_steps=9,
+        oracle_steps=10,
         phrasings=(
             "Which tasks due on {day} are completed",
             "List the titles of the completed tasks that were due on {day}",
@@ -82,7 +82,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="TasksDueNextWeek",
         app="todo",
-        oracle_steps=8,
+        oracle_steps=9,
         phrasings=(
             "How many tasks that are not completed are due next week",
             "Count the open tasks that are due next week and answer the number",
@@ -95,7 +95,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="TasksDueOnDate",
         app="todo",
-        oracle_steps=8,
+        oracle_steps=9,
         phrasings=(
             "Which of my tasks are due on {day}",
             "List the titles of all tasks that are due on {day}",
@@ -121,7 +121,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="TasksHighPriorityTasksDueOnDate",
         app="todo",
-        oracle_steps=10,
+        oracle_steps=11,
         phrasings=(
             "Which tasks of high priority are due on {day}",
             "List the titles of the tasks with high priority for {day}",
