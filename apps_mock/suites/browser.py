@@ -229,7 +229,7 @@ TEMPLATES = (
     Template(
         name="general_rain",
         app="browser",
-        oracle_steps=5,
+        oracle_steps=9,
         phrasings=(
             "What is the chance of rain in {city} in per cent according to the web",
             "Look in the browser how likely rain is in {city} in per cent",
@@ -286,7 +286,7 @@ TEMPLATES = (
     Template(
         name="general_site",
         app="browser",
-        oracle_steps=4,
+        oracle_steps=6,
         phrasings=("Go to the web site {site}", "Open {site} in the browser"),
         set_up=_site,
         tags=("scrolls",),
@@ -296,7 +296,7 @@ TEMPLATES = (
     Template(
         name="general_news",
         app="browser",
-        oracle_steps=5,
+        oracle_steps=7,
         phrasings=(
             "Open the news about {person} on the web site {site}",
             "Show what {site} reports about {person} in the browser",
@@ -309,7 +309,7 @@ TEMPLATES = (
     Template(
         name="general_train",
         app="browser",
-        oracle_steps=5,
+        oracle_steps=6,
         phrasings=(
             "When does the first train from {station} to {destination} leave according to the web",
             (
@@ -325,7 +325,7 @@ TEMPLATES = (
     Template(
         name="general_ingredients",
         app="browser",
-        oracle_steps=6,
+        oracle_steps=9,
         phrasings=(
             "Which ingredients does the recipe for {dish} on the web need",
             "Search the web for {dish} and list the ingredients",
@@ -338,7 +338,7 @@ TEMPLATES = (
     Template(
         name="general_minutes",
         app="browser",
-        oracle_steps=5,
+        oracle_steps=7,
         phrasings=(
             "How many minutes does {dish} take according to the web site {site}",
             "Look on {site} how long one cooks {dish} in minutes",
@@ -351,7 +351,7 @@ TEMPLATES = (
     Template(
         name="general_count",
         app="browser",
-        oracle_steps=10,
+        oracle_steps=12,
         phrasings=(
             "How often does the word {word} stand in the news about {person} on {site}",
             "Open what {site} reports about {person} and count the word {word} on the page",
@@ -377,7 +377,7 @@ TEMPLATES = (
     Template(
         name="browser_bookmark",
         app="browser",
-        oracle_steps=7,
+        oracle_steps=10,
         phrasings=(
             "Bookmark the recipe for {dish} in the browser",
             "Search the web for {dish} and save the page as a bookmark",
@@ -389,18 +389,19 @@ TEMPLATES = (
     Template(
         name="browser_drop_bookmark",
         app="browser",
-        oracle_steps=5,
+        oracle_steps=8,
         phrasings=(
             "Remove the bookmark of the weather in {city} from the browser",
             "Delete the browser bookmark for the weather in {city}",
         ),
         set_up=_drop_bookmark,
+        tags=("scrolls",),
         held_out=("My bookmarks shall no longer have the weather in {city}",),
     ),
     Template(
         name="browser_close_tab",
         app="browser",
-        oracle_steps=4,
+        oracle_steps=7,
         phrasings=(
             "Close the browser tab with the recipe for {dish}",
             "In the browser close the tab about {dish}",
@@ -412,23 +413,25 @@ TEMPLATES = (
     Template(
         name="browser_home_page",
         app="browser",
-        oracle_steps=6,
+        oracle_steps=8,
         phrasings=(
             "Make {site} the home page of the browser",
             "Set the home page to {site} in the settings of the browser",
         ),
         set_up=_home_page,
+        tags=("scrolls",),
         held_out=("The browser shall have {site} as its home page",),
     ),
     Template(
         name="browser_engine",
         app="browser",
-        oracle_steps=6,
+        oracle_steps=7,
         phrasings=(
             "Make {engine} the search engine of the browser",
             "Set the search engine to {engine} in the settings of the browser",
         ),
         set_up=_engine,
+        tags=("scrolls",),
         held_out=("From now on the browser shall search with {engine}",),
     ),
     Template(

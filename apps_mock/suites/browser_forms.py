@@ -129,7 +129,7 @@ FORM_TEMPLATES = (
     Template(
         name="browser_log_in",
         app="browser",
-        oracle_steps=8,
+        oracle_steps=12,
         phrasings=(
             "Log in to the forum {site} in the browser as {user} with the password {password}",
             "Sign in at {site} on the web as {user} whose password is {password}",
@@ -141,7 +141,7 @@ FORM_TEMPLATES = (
     Template(
         name="browser_reply",
         app="browser",
-        oracle_steps=7,
+        oracle_steps=10,
         phrasings=(
             "Reply {text} to the talk about {subject} in the web forum {site}",
             "In the forum {site} on the web write {text} in the talk about {subject}",
@@ -153,7 +153,7 @@ FORM_TEMPLATES = (
     Template(
         name="browser_log_in_reply",
         app="browser",
-        oracle_steps=13,
+        oracle_steps=18,
         phrasings=(
             (
                 "Log in to {site} as {user} with {password} and reply {text} to the talk about "
@@ -168,7 +168,7 @@ FORM_TEMPLATES = (
     Template(
         name="browser_reserve",
         app="browser",
-        oracle_steps=14,
+        oracle_steps=18,
         phrasings=(
             "Reserve a table at {site} for {name} on {day} at {time} for {guests} guests",
             "On the web site {site} book a table for {guests} guests on {day} at {time} for {name}",
@@ -180,7 +180,7 @@ FORM_TEMPLATES = (
     Template(
         name="browser_download",
         app="browser",
-        oracle_steps=4,
+        oracle_steps=7,
         phrasings=(
             "Download {name} from the web site {site}",
             "Get the file {name} from {site} in the browser",

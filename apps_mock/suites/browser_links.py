@@ -152,7 +152,7 @@ BROWSER_LINKS = (
     Template(
         name="cross_browser_file",
         app="files",
-        oracle_steps=12,
+        oracle_steps=16,
         phrasings=(
             "Download {file} from the web site {site} and rename it to {name} in the files",
             "Get {file} from {site} in the browser and call the file {name} afterwards",
@@ -165,7 +165,7 @@ BROWSER_LINKS = (
     Template(
         name="cross_browser_alarm",
         app="clock",
-        oracle_steps=9,
+        oracle_steps=12,
         phrasings=(
             (
                 "Set an alarm for when the train from {station} to {destination} leaves in the web "
@@ -184,7 +184,7 @@ BROWSER_LINKS = (
     Template(
         name="cross_browser_note",
         app="notes",
-        oracle_steps=15,
+        oracle_steps=19,
         phrasings=(
             "Copy the web address of the recipe for {dish} into a new note titled {title}",
             "Create a note titled {title} with the address of the web page about {dish}",
@@ -197,7 +197,7 @@ BROWSER_LINKS = (
     Template(
         name="cross_browser_ingredients",
         app="notes",
-        oracle_steps=14,
+        oracle_steps=17,
         phrasings=(
             "Write the ingredients of {dish} from the web in one line into a note titled {title}",
             "Create a note titled {title} that lists the ingredients of {dish} in their order",
@@ -210,7 +210,7 @@ BROWSER_LINKS = (
     Template(
         name="cross_browser_temperature",
         app="messages",
-        oracle_steps=11,
+        oracle_steps=15,
         phrasings=(
             "Send {number} a message with the present temperature in {city} as the web shows it",
             "Look up the temperature in {city} on the web and send it as shown to {number}",
@@ -223,7 +223,7 @@ BROWSER_LINKS = (
     Template(
         name="cross_browser_search_named",
         app="browser",
-        oracle_steps=9,
+        oracle_steps=11,
         phrasings=(
             "Search the web for what {name} wrote me last in a message",
             "Read the last message of {name} and search the web for it",

@@ -232,13 +232,14 @@ TEMPLATES = (
             "Search Marlo for {brand} and open the first result",
         ),
         set_up=_first,
+        tags=("scrolls",),
         held_out=("Open what comes first when one looks for {brand} at Marlo",),
         suite="web_shopping",
     ),
     Template(
         name="shop_search_cart",
         app="shop",
-        oracle_steps=7,
+        oracle_steps=9,
         phrasings=(
             "Go to Marlo and search for {brand} and add the first entry to the cart",
             "Search Marlo for {brand} and put the first result into the cart",
@@ -251,7 +252,7 @@ TEMPLATES = (
     Template(
         name="shop_view_cart",
         app="shop",
-        oracle_steps=8,
+        oracle_steps=11,
         phrasings=(
             "Add {title} to the cart on Marlo and then view the cart",
             "Put {title} into the cart of Marlo and show the cart",
@@ -276,7 +277,7 @@ TEMPLATES = (
     Template(
         name="shop_wish",
         app="shop",
-        oracle_steps=8,
+        oracle_steps=9,
         phrasings=(
             "Put {title} on the wish list of Marlo",
             "Add {title} to my wish list at Marlo",
@@ -288,23 +289,25 @@ TEMPLATES = (
     Template(
         name="shop_filter",
         app="shop",
-        oracle_steps=9,
+        oracle_steps=13,
         phrasings=(
             "Search Marlo for {brand} and show only what comes in {colour}",
             "Find products by {brand} at Marlo and filter them by the colour {colour}",
         ),
         set_up=_filter,
+        tags=("scrolls",),
         held_out=("Which {brand} products does Marlo have in {colour} when one filters them",),
     ),
     Template(
         name="shop_cheapest",
         app="shop",
-        oracle_steps=7,
+        oracle_steps=8,
         phrasings=(
             "Open the cheapest product by {brand} at Marlo",
             "Search Marlo for {brand} and open the cheapest one",
         ),
         set_up=_cheapest,
+        tags=("scrolls",),
         held_out=("Show the details of what {brand} sells for the least at Marlo",),
     ),
     Template(
@@ -328,43 +331,43 @@ TEMPLATES = (
             "What is the price of {title} at Marlo in euros",
         ),
         set_up=_price,
-        tags=("answer",),
+        tags=("answer", "scrolls"),
         held_out=("Tell me what I have to pay for {title} at Marlo",),
     ),
     Template(
         name="shop_cheapest_price",
         app="shop",
-        oracle_steps=7,
+        oracle_steps=8,
         phrasings=(
             "How many euros does the cheapest product by {brand} cost at Marlo",
             "What is the lowest price of a {brand} product at Marlo",
         ),
         set_up=_cheapest_price,
-        tags=("answer",),
+        tags=("answer", "scrolls"),
         held_out=("For how many euros does {brand} at Marlo start",),
     ),
     Template(
         name="shop_arrival",
         app="shop",
-        oracle_steps=5,
+        oracle_steps=8,
         phrasings=(
             "On which day does the Marlo order {number} arrive",
             "When will my order {number} from Marlo come",
         ),
         set_up=_arrival,
-        tags=("answer",),
+        tags=("answer", "scrolls"),
         held_out=("Tell me the day on which Marlo brings the order {number}",),
     ),
     Template(
         name="shop_quantity",
         app="shop",
-        oracle_steps=4,
+        oracle_steps=7,
         phrasings=(
             "How many pieces of {title} are in the cart of Marlo",
             "What quantity of {title} is in my Marlo cart",
         ),
         set_up=_quantity_in_cart,
-        tags=("answer",),
+        tags=("answer", "scrolls"),
         held_out=("Count the {title} in the shopping cart at Marlo",),
     ),
     Template(

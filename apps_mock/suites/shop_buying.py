@@ -239,7 +239,7 @@ BUYING_TEMPLATES = (
     Template(
         name="shop_buy_size",
         app="shop",
-        oracle_steps=9,
+        oracle_steps=12,
         phrasings=(
             "Put the {title} in size {size} into the cart of Marlo",
             "At Marlo add {title} to the cart in size {size}",
@@ -251,7 +251,7 @@ BUYING_TEMPLATES = (
     Template(
         name="shop_buy_variant",
         app="shop",
-        oracle_steps=10,
+        oracle_steps=13,
         phrasings=(
             "Put the {title} in {colour} and size {size} into the cart of Marlo",
             "At Marlo add {title} to the cart with the colour {colour} and the size {size}",
@@ -263,7 +263,7 @@ BUYING_TEMPLATES = (
     Template(
         name="shop_buy_several",
         app="shop",
-        oracle_steps=9,
+        oracle_steps=11,
         phrasings=(
             "Put {quantity} pieces of {title} into the cart of Marlo",
             "At Marlo add {title} to the cart with the quantity {quantity}",
@@ -275,7 +275,7 @@ BUYING_TEMPLATES = (
     Template(
         name="shop_buy_cheapest",
         app="shop",
-        oracle_steps=10,
+        oracle_steps=13,
         phrasings=(
             "Put the cheapest product by {brand} in size {size} into the cart of Marlo",
             "At Marlo find the cheapest {brand} and add it to the cart in size {size}",
@@ -287,29 +287,31 @@ BUYING_TEMPLATES = (
     Template(
         name="shop_remove",
         app="shop",
-        oracle_steps=5,
+        oracle_steps=8,
         phrasings=(
             "Remove {title} from the cart of Marlo",
             "I no longer want {title} so take it out of my Marlo cart",
         ),
         set_up=_remove,
+        tags=("scrolls",),
         held_out=("Get {title} out of the shopping cart at Marlo",),
     ),
     Template(
         name="shop_change_quantity",
         app="shop",
-        oracle_steps=7,
+        oracle_steps=10,
         phrasings=(
             "Change the quantity of {title} in the cart of Marlo to {quantity}",
             "In my Marlo cart set {title} to {quantity} pieces",
         ),
         set_up=_change_quantity,
+        tags=("scrolls",),
         held_out=("I need {quantity} of {title} so correct my Marlo cart",),
     ),
     Template(
         name="shop_order_voucher",
         app="shop",
-        oracle_steps=9,
+        oracle_steps=13,
         phrasings=(
             "Order what is in the Marlo cart with the voucher {voucher}",
             "Buy everything in my Marlo cart and use the voucher {voucher}",
@@ -321,7 +323,7 @@ BUYING_TEMPLATES = (
     Template(
         name="shop_order_to",
         app="shop",
-        oracle_steps=8,
+        oracle_steps=12,
         phrasings=(
             "Order what is in the Marlo cart to the address of {name}",
             "Buy everything in my Marlo cart and send it to {name}",
@@ -333,7 +335,7 @@ BUYING_TEMPLATES = (
     Template(
         name="shop_order_all",
         app="shop",
-        oracle_steps=12,
+        oracle_steps=15,
         phrasings=(
             "Order the Marlo cart to {name} with the delivery {delivery} and the payment {payment}",
             "Buy my Marlo cart for {name} choosing {delivery} as delivery and {payment} as payment",
@@ -356,12 +358,13 @@ BUYING_TEMPLATES = (
     Template(
         name="shop_cancel",
         app="shop",
-        oracle_steps=6,
+        oracle_steps=10,
         phrasings=(
             "Cancel the Marlo order {number}",
             "I do not need the order {number} from Marlo so cancel it",
         ),
         set_up=_cancel,
+        tags=("scrolls",),
         held_out=("Call off my purchase {number} at Marlo",),
     ),
 )

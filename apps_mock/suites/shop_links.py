@@ -131,7 +131,7 @@ SHOP_LINKS = (
     Template(
         name="cross_shop_send_price",
         app="messages",
-        oracle_steps=13,
+        oracle_steps=16,
         phrasings=(
             "Look up the price of {title} at Marlo and send it as shown to {number}",
             "Send {number} a message with the price that Marlo shows for {title}",
@@ -144,7 +144,7 @@ SHOP_LINKS = (
     Template(
         name="cross_shop_share",
         app="messages",
-        oracle_steps=10,
+        oracle_steps=14,
         phrasings=(
             "Share the product on my Marlo wish list by message with {number}",
             "Send {number} the name of what is on my wish list at Marlo",
@@ -157,7 +157,7 @@ SHOP_LINKS = (
     Template(
         name="cross_shop_order_named",
         app="shop",
-        oracle_steps=12,
+        oracle_steps=15,
         phrasings=(
             "Order the Marlo cart to the person whose name {name} wrote me in a message",
             "Send what is in my Marlo cart to whom the last message of {name} names",
@@ -170,7 +170,7 @@ SHOP_LINKS = (
     Template(
         name="cross_shop_task",
         app="todo",
-        oracle_steps=12,
+        oracle_steps=17,
         phrasings=(
             "Add the task {title} for the day on which the Marlo order {number} arrives",
             "See when my Marlo order {number} arrives and create a task {title} due that day",
@@ -183,7 +183,7 @@ SHOP_LINKS = (
     Template(
         name="cross_store_install_named",
         app="store",
-        oracle_steps=11,
+        oracle_steps=13,
         phrasings=(
             "Install the app that {name} wrote me about from Bazaar",
             "Read the last message of {name} and install the app that it names from Bazaar",
