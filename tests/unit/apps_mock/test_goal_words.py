@@ -8,11 +8,16 @@ import pytest
 
 from apps_mock.catalogue import LOCALES, Term, knows
 from apps_mock.entities import Draw
+from apps_mock.gates import play
 from apps_mock.look import draw_look, look_number
+from apps_mock.oracle import OraclePolicy
+from apps_mock.phone import MockPhone
 from apps_mock.registry import APPS
 from apps_mock.tasks import draw, templates
 from apps_mock.widgets import Event, Row
-from sync.vocabulary import Split
+from sync.decoding import choices_of
+from sync.policy_io import encode_episode
+from sync.vocabulary import Assignment, AssignmentId, Split
 
 OWN_APPS = ("settings", "contacts", "clock", "tickets", "messages", "files")
 OWN = [template for template in templates() if template.app in OWN_APPS]
@@ -53,3 +58,38 @@ def test_a_switch_is_called_the_same_in_the_goal_and_on_the_screen(phone_with, s
     assert name in phone.task.goal
     body = APPS["settings"].view(phone.state.front, look).body
     assert name in [widget.title for widget in body if isinstance(widget, Row)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "SimpleSmsSendReceivedAddress",
+        "clock_alarm_of_message",
+        "contacts_add_of_message",
+        "files_count",
+        "files_folder_of_message",
+        "messages_count",
+        "messages_send_alarm",
+        "messages_send_number",
+        "settings_app_size",
+        "settings_device_name_of_message",
+    ],
+)
+def test_what_no_goal_says_can_be_pointed_at_where_it_is_typed_or_answered(name):
+    phone = MockPhone()
+    assignment = Assignment(
+        id=AssignmentId("a0"),
+        template=name,
+        suite=name,
+        seed=3,
+        split=Split.TRAIN,
+        look=look_number("de", 3),
+        step_budget=20,
+    )
+
+    episode, verdict = play(phone, OraclePolicy(phone), assignment)
+
+    assert verdict.success
+    encoded = encode_episode(episode)
+    for step, item in zip(episode.steps, encoded, strict=True):
+        assert choices_of(item, step.action) is not None, step.action
