@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from apps_mock.apps.tickets import (
     ALL_CLASSES,
-    BOOKED,
     CLASSES,
     DEFAULT_CLASS,
     Order,
@@ -20,6 +19,7 @@ from apps_mock.catalogue import Term
 from apps_mock.entities import Draw
 from apps_mock.plans import Entry, Fill, Plan, Press
 from apps_mock.records import changed
+from apps_mock.suites.tickets_journeys import Journey, booking, class_entry
 from apps_mock.templates import Instance, Template
 from apps_mock.wanted import Change, PageGoal
 from apps_mock.widgets import Event
@@ -132,47 +132,15 @@ def _add_passenger(draw: Draw) -> Instance:
     )
 
 
-class _Journey:
-    """A route and a day that somebody wants to travel, and the way to its trains."""
-
-    def __init__(self, draw: Draw, *, dated: bool = False) -> None:
-        days, index = booking_days(draw)
-        self.data = fixture_on(draw, days)
-        self.origin, self.destination = draw.random.sample(self.data.stations, 2)
-        self.day = days[index if dated else 0]
-        self.argument = f"{self.origin}|{self.destination}|{self.day}"
-        self.words: dict[str, str | Term] = {
-            "origin": self.origin,
-            "destination": self.destination,
-            "day": Term(self.day, "day"),
-        }
-        self.plan: Plan = {
-            ("home", ""): Fill(
-                (
-                    Entry("from", self.origin),
-                    Entry("to", self.destination),
-                    Entry("date", self.day, Event("go", "dates"), default=days[0]),
-                ),
-                Event("search"),
-            ),
-            ("dates", ""): Press(Event("pick", "date", self.day)),
-        }
-
-    def page(self, travel_class: str = "") -> PageGoal:
-        """The page with the route's trains."""
-        drafts = (("class", travel_class),) if travel_class else ()
-        return PageGoal("results", self.argument, drafts)
-
-
 def _find(draw: Draw) -> Instance:
-    journey = _Journey(draw)
+    journey = Journey(draw)
     return Instance(journey.words, journey.data, journey.plan, page=journey.page())
 
 
 def _find_class(draw: Draw) -> Instance:
-    journey = _Journey(draw)
+    journey = Journey(draw)
     wanted = draw.random.choice(CLASSES)
-    journey.plan["results", journey.argument] = Fill((_class_entry(wanted, ALL_CLASSES),))
+    journey.plan["results", journey.argument] = Fill((class_entry(wanted, ALL_CLASSES),))
     return Instance(
         {**journey.words, "class": Term(wanted)},
         journey.data,
@@ -181,17 +149,13 @@ def _find_class(draw: Draw) -> Instance:
     )
 
 
-def _class_entry(wanted: str, default: str) -> Entry:
-    return Entry("class", wanted, Event("set", "class", wanted), default=default)
-
-
 def _find_date(draw: Draw) -> Instance:
-    journey = _Journey(draw, dated=True)
+    journey = Journey(draw, dated=True)
     return Instance(journey.words, journey.data, journey.plan, page=journey.page())
 
 
 def _cheapest(draw: Draw) -> Instance:
-    journey = _Journey(draw)
+    journey = Journey(draw)
     trips = timetable(journey.data, journey.origin, journey.destination, journey.day)
     best = min(trips, key=lambda trip: trip.price)
     argument = f"{journey.argument}|{best.departure}"
@@ -199,51 +163,13 @@ def _cheapest(draw: Draw) -> Instance:
     return Instance(journey.words, journey.data, journey.plan, page=PageGoal("trip", argument))
 
 
-def _booking(draw: Draw, journey: _Journey, travel_class: str, voucher: str) -> Instance:
-    """Book one of the journey's trains for the account's owner."""
-    data = journey.data
-    trips = timetable(data, journey.origin, journey.destination, journey.day)
-    trip = draw.random.choice(trips)
-    owner = data.passengers[0].name
-    argument = f"{journey.argument}|{trip.departure}"
-    plan = journey.plan
-    plan["results", journey.argument] = Press(Event("go", "trip", argument))
-    plan["pick_passenger", ""] = Press(Event("pick", "passenger", owner))
-    plan["trip", argument] = Fill(
-        (
-            _class_entry(travel_class, DEFAULT_CLASS),
-            Entry("passenger", owner, Event("go", "pick_passenger"), default=owner),
-            Entry("voucher", voucher),
-        ),
-        Event("book"),
-    )
-    values = {
-        "origin": journey.origin,
-        "destination": journey.destination,
-        "day": journey.day,
-        "departure": trip.departure,
-        "travel_class": travel_class,
-        "passenger": owner,
-        "voucher": voucher,
-        "price": trip.price,
-        "status": BOOKED,
-    }
-    words = {
-        **journey.words,
-        "time": trip.departure,
-        "class": Term(travel_class),
-        "voucher": voucher,
-    }
-    return Instance(words, data, plan, (Change("orders", None, tuple(values.items())),))
-
-
 def _book_voucher(draw: Draw) -> Instance:
-    return _booking(draw, _Journey(draw), DEFAULT_CLASS, draw.code(_VOUCHER_ALPHABET, 6))
+    return booking(draw, Journey(draw), DEFAULT_CLASS, draw.code(_VOUCHER_ALPHABET, 6))
 
 
 def _book_date_class(draw: Draw) -> Instance:
     wanted = draw.random.choice([name for name in CLASSES if name != DEFAULT_CLASS])
-    return _booking(draw, _Journey(draw, dated=True), wanted, "")
+    return booking(draw, Journey(draw, dated=True), wanted, "")
 
 
 TEMPLATES = (
