@@ -200,7 +200,7 @@ _OWN = (
     Template(
         name="calendar_change_start",
         app="calendar",
-        oracle_steps=9,
+        oracle_steps=10,
         phrasings=(
             "Move the event {title} on {day} to {time}",
             "In the calendar let {title} on {day} start at {time}",
@@ -212,7 +212,7 @@ _OWN = (
     Template(
         name="calendar_rename",
         app="calendar",
-        oracle_steps=9,
+        oracle_steps=10,
         phrasings=(
             "Rename the event {title} on {day} to {new}",
             "In the calendar change the title of {title} on {day} to {new}",
@@ -224,7 +224,7 @@ _OWN = (
     Template(
         name="calendar_add_location",
         app="calendar",
-        oracle_steps=9,
+        oracle_steps=10,
         phrasings=(
             "Add the location {location} to the event {title} on {day}",
             "In the calendar set the place of {title} on {day} to {location}",

@@ -290,7 +290,7 @@ TEMPLATES = (
     Template(
         name="calendar_share",
         app="messages",
-        oracle_steps=12,
+        oracle_steps=13,
         phrasings=(
             "Share the event {title} from the calendar with {name} by message",
             "Send {name} the whole event {title} from my calendar as a message",

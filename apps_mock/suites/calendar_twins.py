@@ -145,7 +145,7 @@ TEMPLATES = (
         name="SimpleCalendarAddOneEventInTwoWeeks",
         app="calendar",
         suite="androidworld",
-        oracle_steps=17,
+        oracle_steps=18,
         phrasings=(
             (
                 "Two weeks from today at {time} add {title} to the calendar for {minutes} "
@@ -169,7 +169,7 @@ TEMPLATES = (
         name="SimpleCalendarAddOneEventRelativeDay",
         app="calendar",
         suite="androidworld",
-        oracle_steps=17,
+        oracle_steps=18,
         phrasings=(
             (
                 "This {weekday} at {time} add {title} to the calendar for {minutes} minutes with "
@@ -193,7 +193,7 @@ TEMPLATES = (
         name="SimpleCalendarAddOneEventTomorrow",
         app="calendar",
         suite="androidworld",
-        oracle_steps=17,
+        oracle_steps=18,
         phrasings=(
             (
                 "Tomorrow at {time} add {title} to the calendar for {minutes} minutes with "
