@@ -10,6 +10,7 @@ from apps_mock.field_drawing import picker
 from apps_mock.icon_names import icon_for
 from apps_mock.lettering import fitted, lines_in
 from apps_mock.shapes import Box, Shape
+from apps_mock.text_width import LINE_HEIGHT, width_px
 from apps_mock.theme import mixed_colour
 from sync.vocabulary import Rect
 
@@ -33,10 +34,11 @@ COMPLETING: Final = frozenset(
 def button(drawn: Drawn) -> list[Shape]:
     """Something to press, by where it stands and what it is for."""
     node, theme = drawn.node, drawn.style.theme
+    empty = not node.text and bool(node.description)
+    if empty or drawn.role in {"field", "hint"}:
+        return picker(drawn)
     if not node.text:
         return []
-    if drawn.role in {"field", "hint"}:
-        return picker(drawn)
     if node.checkable and drawn.role != "option":
         return chip(drawn)
     colour = theme.faint if not node.enabled else theme.accent
@@ -77,10 +79,12 @@ def _pill(drawn: Drawn, *, least_dp: int) -> Rect:
     left, top, right, bottom = drawn.bounds
     style = drawn.style
     side = style.px(6) if right - left < style.px(300) else style.px(16)
+    text = 0.0
     if drawn.written:
-        side = max(0, min(side, drawn.written.box[0] - left - style.px(2)))
-    lines = len(drawn.written.lines) if drawn.written else 1
-    text = drawn.written.size_px * 1.3 * lines if drawn.written else 0
+        size, lines = drawn.written.size_px, drawn.written.lines
+        widest = max(width_px(line, size, bold=drawn.written.bold) for line in lines)
+        side = max(0, min(side, (right - left - widest) // 2 - style.px(6)))
+        text = size * LINE_HEIGHT * len(lines)
     high = min(bottom - top, max(style.px(least_dp), round(text) + style.px(12)))
     middle = (top + bottom) // 2
     y = max(top, middle - high // 2)

@@ -77,7 +77,7 @@ def _with_icon(drawn: Drawn, name: str) -> list[Shape]:
 
 def picker(drawn: Drawn) -> list[Shape]:
     """A field that opens a choice of days or times."""
-    shown = drawn.node.text
+    shown = drawn.node.text or drawn.node.description
     is_time = bool(_TIME.search(shown)) or icon_for(shown) == "clock"
     return _with_icon(drawn, "clock" if is_time else "calendar")
 

@@ -55,7 +55,7 @@ def _touched_text(drawn: Drawn) -> list[Shape]:
     node, style = drawn.node, drawn.style
     left, top, right, bottom = node.bounds
     if not node.text:
-        return []
+        return button(drawn)
     if style.launcher and bottom - top >= style.px(60) and right - left < style.px(200):
         return _tile(drawn)
     if drawn.role == "link" or drawn.place == "web":

@@ -29,6 +29,13 @@ def test_an_entry_with_nothing_but_a_divider_is_named():
     assert len(faces_disagree(root, draw_screen(root))) == 1
 
 
+def test_a_picker_that_holds_nothing_yet_can_be_seen():
+    node = Node("android.widget.Button", BOX, description="Due date", clickable=True)
+    root = screen_with(node)
+
+    assert faces_disagree(root, draw_screen(root)) == []
+
+
 @pytest.mark.parametrize("width_px", [1080, 540])
 @pytest.mark.parametrize("class_name", ["Button", "EditText", "ImageButton", "Switch", "TextView"])
 def test_what_is_drawn_agrees_in_any_scale(class_name, width_px):
