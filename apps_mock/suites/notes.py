@@ -235,7 +235,7 @@ _OWN: tuple[Template, ...] = (
     Template(
         name="notes_add_item",
         app="notes",
-        oracle_steps=7,
+        oracle_steps=8,
         phrasings=(
             "Add {item} to the checklist {title} of my notes",
             "In notes put {item} on the list {title}",

@@ -106,7 +106,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="NotesIsTodo",
         app="notes",
-        oracle_steps=4,
+        oracle_steps=5,
         phrasings=(
             "Answer True if the note {title} is a checklist and False if it is not",
             "Is it True or False that {title} in notes is a checklist",
@@ -145,7 +145,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="NotesTodoItemCount",
         app="notes",
-        oracle_steps=5,
+        oracle_steps=6,
         phrasings=(
             "How many checklists are in the folder {folder} of my notes",
             "Count the checklists in the notes folder {folder} and answer the number",

@@ -218,7 +218,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="MarkorCreateFolder",
         app="notes",
-        oracle_steps=8,
+        oracle_steps=9,
         phrasings=(
             "Make a folder named {folder} in notes",
             "In the notes app add the folder {folder}",
@@ -282,7 +282,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="MarkorDeleteNote",
         app="notes",
-        oracle_steps=6,
+        oracle_steps=7,
         phrasings=(
             "Delete the note {title}",
             "Remove {title} from my notes",
@@ -291,6 +291,7 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("Throw the note {title} away",),
         set_up=_delete,
         suite=SUITE,
+        tags=("scrolls",),
     ),
     Template(
         name="MarkorEditNote",

@@ -362,7 +362,7 @@ _OWN: tuple[Template, ...] = (
     Template(
         name="todo_count_open",
         app="todo",
-        oracle_steps=6,
+        oracle_steps=7,
         phrasings=(
             "How many tasks of the list {list} are not completed",
             "Count the open tasks in my task list {list} and answer the number",

@@ -117,19 +117,19 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="todo_from_note",
         app="todo",
-        oracle_steps=6,
+        oracle_steps=7,
         phrasings=(
             "Share the note {note} with tasks and save it as a new task",
             "Make a task of the note {note} by sharing it",
         ),
         held_out=("What the note {note} says shall become a task",),
         set_up=_from_note,
-        tags=_TAGS,
+        tags=(*_TAGS, "scrolls"),
     ),
     Template(
         name="todo_paste_note",
         app="todo",
-        oracle_steps=15,
+        oracle_steps=16,
         phrasings=(
             "Copy the text of the note {note} and paste it as the remark of a new task {title}",
             "Add the task {title} with the text of the note {note} pasted below it",
@@ -141,7 +141,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="todo_tick_named",
         app="todo",
-        oracle_steps=7,
+        oracle_steps=8,
         phrasings=(
             "Complete the task that the note {note} names",
             "Read in the note {note} which task is done and tick it off",

@@ -95,7 +95,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="TasksDueOnDate",
         app="todo",
-        oracle_steps=9,
+        oracle_steps=10,
         phrasings=(
             "Which of my tasks are due on {day}",
             "List the titles of all tasks that are due on {day}",
@@ -108,7 +108,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         name="TasksHighPriorityTasks",
         app="todo",
-        oracle_steps=8,
+        oracle_steps=9,
         phrasings=(
             "Which of my tasks have high priority",
             "List the titles of all tasks whose priority is high",
