@@ -248,6 +248,27 @@ def test_bad_input_command_says_so_and_does_nothing(terminal, line):
 
 
 @pytest.mark.parametrize(
+    ("line", "in_front", "inputs"),
+    [
+        ("cmd statusbar expand-notifications", "Main", [("swipe", 540, 1, 540, 1200, 300)]),
+        ("cmd statusbar expand-settings", "Main", [("swipe", 540, 1, 540, 1200, 300)]),
+        ("cmd statusbar expand-notifications", "ShadeActivity", []),
+        ("cmd statusbar collapse", "ShadeActivity", [("key", 4)]),
+        ("cmd statusbar collapse", "Main", []),
+    ],
+)
+def test_the_status_bar_moves_the_shade_where_it_is_not_there_yet(
+    terminal, monkeypatch, line, in_front, inputs
+):
+    monkeypatch.setattr(terminal.phone, "foreground", lambda: ("org.x", f"org.x.{in_front}"))
+
+    code, _, _ = terminal.type(line)
+
+    assert code == 0
+    assert terminal.phone.inputs == inputs
+
+
+@pytest.mark.parametrize(
     ("line", "printed"),
     [
         ("uiautomator dump", "UI hierchary dumped to: /sdcard/window_dump.xml\n"),
