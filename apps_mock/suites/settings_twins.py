@@ -240,8 +240,6 @@ TEMPLATES: tuple[Template, ...] = (
         held_out=("Bring the app {app} to the front",),
         set_up=_open,
         tags=("guessable",),
-        # So short that wandering about solves it: it counts in no mean.
-        tags=("no_parameters",),
         suite="androidworld",
     ),
 )
