@@ -73,11 +73,19 @@ def add_texts(path: Path) -> None:
 @lru_cache(maxsize=len(LOCALES))
 def _catalogue(locale: Locale) -> dict[str, str]:
     texts: dict[str, str] = {}
-    for path in sorted(_FOLDER.glob("*.toml")):
-        for text, translations in tomllib.loads(path.read_text(encoding="utf-8")).items():
+    for table in _files():
+        for text, translations in table.items():
             if locale in translations:
                 texts[text] = translations[locale]
     return texts
+
+
+@lru_cache(maxsize=1)
+def _files() -> tuple[dict[str, dict[str, str]], ...]:
+    """What stands in all files; reading them takes longer than anything else here."""
+    return tuple(
+        tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(_FOLDER.glob("*.toml"))
+    )
 
 
 @lru_cache(maxsize=1)

@@ -157,13 +157,22 @@ _WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
 @lru_cache(maxsize=4096)
 def icon_for(text: str) -> str:
     """The icon that stands for a text of an app, in any locale; empty where there is none."""
-    name = english(text).casefold()
-    key = name.replace(" ", "_")
-    if key in NAMES:
-        return key
+    found = _icon_of(text)
+    if found or not text:
+        return found
     for before, after, icon in _surroundings():
         if text.startswith(before) and text.endswith(after) and len(text) > len(before + after):
             return icon
+    original = english(text)
+    return _icon_of(original) if original != text else ""
+
+
+def _icon_of(text: str) -> str:
+    """The icon of an English text."""
+    name = text.casefold()
+    key = name.replace(" ", "_")
+    if key in NAMES:
+        return key
     words = _WORD.findall(name)
     for word in words:
         icon = word if word in NAMES else _ICON_OF.get(word, "")

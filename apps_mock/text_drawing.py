@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from apps_mock.button_drawing import button
-from apps_mock.catalogue import english
 from apps_mock.drawn import Drawn
 from apps_mock.entry_drawing import entry
 from apps_mock.icon_names import icon_for
@@ -76,8 +75,8 @@ def _tile(drawn: Drawn) -> list[Shape]:
     y = max(top + style.px(8), (top + top_room - side) // 2)
     x = (left + right - side) // 2
     disc = (x, y, x + side, y + side)
-    hue = hue_of(english(node.text))
     icon = icon_for(node.text)
+    hue = hue_of(icon or node.text)
     shapes: list[Shape] = [Box(disc, hue, radius=style.px(16))]
     if icon:
         shapes.append(style.icon(icon, disc, "#ffffff", size_dp=26))
