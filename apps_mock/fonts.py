@@ -11,7 +11,7 @@ import io
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from apps_mock.errors import FontMissingError
 
@@ -63,3 +63,15 @@ def font_for(script: Script, size_px: int, *, bold: bool = False) -> FreeTypeFon
     from PIL import ImageFont  # noqa: PLC0415 - Pillow loads only when somebody measures or draws
 
     return ImageFont.truetype(io.BytesIO(font_bytes(script, bold=bold)), size_px)
+
+
+RULER_PX: Final = 1000
+
+
+@lru_cache(maxsize=4)
+def ruler(script: Script, *, bold: bool = False) -> FreeTypeFont:
+    """The font to measure single characters with, `RULER_PX` large and without shaping."""
+    from PIL import ImageFont  # noqa: PLC0415 - as above
+
+    data = io.BytesIO(font_bytes(script, bold=bold))
+    return ImageFont.truetype(data, RULER_PX, layout_engine=ImageFont.Layout.BASIC)

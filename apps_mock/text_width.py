@@ -10,10 +10,7 @@ import math
 from functools import lru_cache
 from typing import Final
 
-from apps_mock.fonts import font_for, script_of
-
-_UNITS: Final = 1000
-"""Size at which single characters are measured."""
+from apps_mock.fonts import RULER_PX, ruler, script_of
 
 LINE_HEIGHT: Final = 1.3
 """Height of a line in sizes of its text."""
@@ -21,7 +18,7 @@ LINE_HEIGHT: Final = 1.3
 
 def width_px(text: str, size_px: int, *, bold: bool = False) -> int:
     """Pixels that a line of text takes at a size, rounded up."""
-    return math.ceil(_units(text, bold) * size_px / _UNITS)
+    return math.ceil(_units(text, bold) * size_px / RULER_PX)
 
 
 @lru_cache(maxsize=256)
@@ -38,7 +35,7 @@ def wrapped(text: str, room_px: int, size_px: int, *, bold: bool = False) -> tup
     """
     if "\n" not in text and width_px(text, size_px, bold=bold) <= room_px:
         return (text,)
-    room = room_px * _UNITS / size_px
+    room = room_px * RULER_PX / size_px
     lines: list[str] = []
     for paragraph in text.split("\n"):
         lines.extend(_broken(paragraph, room, bold))
@@ -59,7 +56,7 @@ def _units(text: str, bold: bool) -> float:  # noqa: FBT001 - a cached part of `
 
 @lru_cache(maxsize=8192)
 def _advance(character: str, script: str, bold: bool) -> float:  # noqa: FBT001 - as above
-    font = font_for("cjk" if script == "cjk" else "western", _UNITS, bold=bold)
+    font = ruler("cjk" if script == "cjk" else "western", bold=bold)
     return float(font.getlength(character))
 
 
