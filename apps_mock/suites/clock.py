@@ -14,6 +14,10 @@ from apps_mock.wanted import Change, PageGoal
 from apps_mock.widgets import Event
 
 
+_SIXTY = MINUTES[:58]
+"""Numbers below sixty, for the parts of a timer."""
+
+
 def _some_alarm(draw: Draw) -> tuple[ClockData, Alarm]:
     data = fixture(draw)
     return data, draw.random.choice(data.alarms)
@@ -101,7 +105,7 @@ def _timer(draw: Draw) -> Instance:
 
 def _timer_entry(draw: Draw) -> Instance:
     """A timer that is set and not started."""
-    parts = {part: draw.of(MINUTES) for part in ("hours", "minutes", "seconds")}
+    parts = {part: draw.of(_SIXTY) for part in ("hours", "minutes", "seconds")}
     entries = tuple(Entry(part, text) for part, text in parts.items())
     return Instance(
         words=dict(parts),

@@ -159,10 +159,10 @@ def _twin(name: str, steps: int, phrasings: tuple[str, ...], set_up: _SetUp) -> 
     )
 
 
-_TURN = ("Turn {way} {name}", "Switch {name} {way} on this phone", "I want {name} to be {way}")
+_TURN = ("Turn {way} {name}", "On this phone switch {name} {way}", "I want {name} to be {way}")
 _LEVEL = (
     "Set the {name} of the screen to its {end} level",
-    "Make the {name} as much as the {end} level",
+    "Let the {name} be at the {end} level",
     "Move {name} to the {end} level",
 )
 """Phrasings; the last one is held out."""
