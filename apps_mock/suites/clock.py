@@ -13,7 +13,6 @@ from apps_mock.templates import Instance, Template
 from apps_mock.wanted import Change, PageGoal
 from apps_mock.widgets import Event
 
-
 _SIXTY = MINUTES[:58]
 """Numbers below sixty, for the parts of a timer."""
 
