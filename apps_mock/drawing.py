@@ -44,7 +44,7 @@ MENU_DIM_SHARE: Final = 0.15
 """The same under a menu."""
 
 _INPUT_ROLES: Final = frozenset({"field", "hint"})
-_REMEMBERED_SIZE: Final = 32768
+_REMEMBERED_SIZE: Final = 8192
 _REMEMBERED: dict[tuple[int, Place, Written | None, int], tuple[Node, Style, Group]] = {}
 """By identity of node and style; holding on to both keeps their identities unique."""
 

@@ -29,7 +29,7 @@ _MANY: Final = 12
 _MIDDLE: Final = 0.36
 """How far the middle of a line lies above its baseline, in sizes of its text."""
 
-_REMEMBERED_SIZE: Final = 32768
+_REMEMBERED_SIZE: Final = 8192
 _REMEMBERED: dict[tuple[int, float], tuple[tuple[Shape, ...], tuple[_Fill, ...]]] = {}
 """By identity and scale; holding on to the shapes keeps their identity unique."""
 
