@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from apps_mock.look import Look
 from apps_mock.places import TEXT_SP, Role
-from apps_mock.text_width import line_px, widest_word_px, width_px, wrapped
+from apps_mock.text_width import drawable, line_px, widest_word_px, width_px, wrapped
 
 BOLD: frozenset[Role] = frozenset({"heading"})
 _MOST_LINES = 2
@@ -43,6 +43,7 @@ def text_width(text: str, role: Role, look: Look) -> int:
 def tail_of(text: str, role: Role, room: int, look: Look) -> str:
     """The end of a text that fits into the room: a field shows where its cursor is."""
     size = text_px(role, look)
+    text = drawable(text).replace("\n", " ")
     while len(text) > 1 and width_px(text, size) > room:
         text = text[1:]
     return text

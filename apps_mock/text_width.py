@@ -7,10 +7,13 @@ upper bound there; elsewhere it is the width up to kerning. Widths depend on no 
 from __future__ import annotations
 
 import math
+import re
 from functools import lru_cache
 from typing import Final
 
 from apps_mock.fonts import RULER_PX, ruler, script_of
+
+_CONTROL: Final = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 LINE_HEIGHT: Final = 1.3
 """Height of a line in sizes of its text."""
@@ -27,12 +30,18 @@ def line_px(size_px: int) -> int:
     return math.ceil(size_px * LINE_HEIGHT)
 
 
+def drawable(text: str) -> str:
+    """The text with a space for each control character: shaping fails on some of them."""
+    return text if text.isprintable() else _CONTROL.sub(" ", text)
+
+
 @lru_cache(maxsize=32768)
 def wrapped(text: str, room_px: int, size_px: int, *, bold: bool = False) -> tuple[str, ...]:
     """The text's lines within a width: broken at spaces, and between kana and kanji.
 
     A word that is wider than the room is broken anywhere, as phones do.
     """
+    text = drawable(text)
     if "\n" not in text and width_px(text, size_px, bold=bold) <= room_px:
         return (text,)
     room = room_px * RULER_PX / size_px

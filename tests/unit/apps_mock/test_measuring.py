@@ -69,4 +69,5 @@ def test_a_field_shows_the_end_of_a_text_that_is_too_long():
 
     assert "a long text that was typed".endswith(tail)
     assert text_width(tail, "field", LOOK) <= 200
+    assert tail_of("one\ntwo\x85", "field", 400, LOOK) == "one two "
     assert tail_of("short", "field", 400, LOOK) == "short"

@@ -52,6 +52,11 @@ def test_japanese_lines_do_not_begin_with_a_closing_mark():
     assert all(not line.startswith("。") for line in lines)
 
 
+@pytest.mark.parametrize("code", [*range(1, 10), *range(11, 32), 0x7F, 0x85, 0x2028])
+def test_control_characters_never_reach_what_draws(code):
+    assert wrapped(f"a{chr(code)}b", 500, 40) == ("a b",)
+
+
 def test_lines_have_some_room_between_them():
     assert line_px(40) > 40
 
