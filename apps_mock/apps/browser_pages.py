@@ -72,7 +72,8 @@ def _weather(data: BrowserData, _page: Page, part: str, look: Look) -> list[Widg
     others = [each for each in data.forecasts if each.id != part][:2]
     return [
         Image("Weather", look.say("Weather")),
-        Row(look.say("Temperature now"), f"{shown.now} °C"),
+        Text(look.say("Temperature now"), heading=True),
+        Text(f"{shown.now} °C", copyable=True),
         *(Row(look.say(label), text) for label, text in lines),
         Text(look.say("More cities"), heading=True),
         *(link_to(data, f"weather/{each.id}", look) for each in others),
@@ -127,7 +128,7 @@ def _recipes(data: BrowserData, _page: Page, part: str, look: Look) -> list[Widg
         Row(look.say("Time to cook"), minutes),
         Row(look.say("Servings"), str(shown.servings)),
         Text(look.say("Ingredients"), heading=True),
-        *(Text(name, copyable=True) for name in shown.ingredients),
+        Text(", ".join(shown.ingredients), copyable=True),
         Text(look.say("Preparation"), heading=True),
         Text(look.say("Wash and cut everything into small pieces")),
         Text(look.say("Heat it slowly and stir now and then")),
@@ -141,6 +142,14 @@ def _trains(data: BrowserData, _page: Page, part: str, look: Look) -> list[Widge
             Text(look.say("Choose a station"), heading=True),
             *(link_to(data, f"trains/{each}", look) for each in stations_of(data.departures)),
         ]
+    train = find(data.departures, part)
+    if train is not None:
+        return [
+            Text(look.say("Leaves at"), heading=True),
+            Text(train.time, copyable=True),
+            Row(look.say("Platform {number}").format(number=train.platform)),
+            link_to(data, f"trains/{train.station}", look),
+        ]
     own = sorted(
         (each for each in data.departures if each.station == part), key=lambda each: each.time
     )
@@ -148,7 +157,12 @@ def _trains(data: BrowserData, _page: Page, part: str, look: Look) -> list[Widge
     return [
         Text(look.say("Departures"), heading=True),
         *(
-            Row(each.time, each.destination, badge=platform.format(number=each.platform))
+            Row(
+                each.time,
+                each.destination,
+                badge=platform.format(number=each.platform),
+                on_tap=Event("visit", f"trains/{each.id}"),
+            )
             for each in own
         ),
     ]

@@ -265,6 +265,9 @@ def title_of(web: Web, path: str, say: Callable[[str], str] = lambda text: text)
             recipe = find(web.recipes, part)
             return say("Recipe for {dish}").format(dish=recipe.dish if recipe else part)
         case "trains":
+            train = find(web.departures, part)
+            if train is not None:
+                return say("Train to {city}").format(city=train.destination)
             return say("Trains from {city}").format(city=part)
         case "forum":
             thread = find(web.threads, part)

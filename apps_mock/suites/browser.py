@@ -101,7 +101,8 @@ def _ingredients(draw: Draw) -> Instance:
     path = f"recipes/{recipe.id}"
     plan = search_page(recipe.dish, path)
     plan["web", path] = GiveAnswer()
-    answer = Answer("list", "\n".join(recipe.ingredients))
+    names = recipe.ingredients
+    answer = Answer("list", "\n".join(names), shown=", ".join(names))
     return Instance({"dish": recipe.dish}, data, plan, answer=answer, free=VISITS)
 
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from apps_mock.apps import browser, clock, files, notes
 from apps_mock.apps.browser_web import address_of, title_of
-from apps_mock.apps.system import CLIP
 from apps_mock.entities import Draw
-from apps_mock.plans import Entry, Fill, Plan, Press, Stage
+from apps_mock.plans import Entry, Fill, Hold, Plan, Press, Stage
 from apps_mock.records import fresh_id
 from apps_mock.suites.browser_paths import (
     VISITS,
@@ -20,6 +19,7 @@ from apps_mock.suites.browser_paths import (
 )
 from apps_mock.suites.messages_scenes import scene, to_thread
 from apps_mock.suites.messages_twins import composing
+from apps_mock.suites.notes_links import copied
 from apps_mock.suites.notes_plans import moment, new_note, to_new_note
 from apps_mock.templates import Instance, Template
 from apps_mock.wanted import Change, PageGoal
@@ -30,7 +30,7 @@ _LEFT_BEHIND = (*VISITS, ("system", "clipboard"))
 
 
 def _alarm(draw: Draw) -> Instance:
-    """The time of a train becomes an alarm."""
+    """The time of a train is copied and becomes an alarm."""
     data = browser.fixture(draw)
     train = draw.random.choice(data.departures)
     own = tuple(
@@ -41,13 +41,16 @@ def _alarm(draw: Draw) -> Instance:
     path = f"trains/{train.station}"
     plan: Plan = {
         ("home", ""): Press(Event("go", "add")),
-        ("add", ""): Fill((Entry("time", train.time),), Event("save")),
+        ("add", ""): Fill((Entry("time", train.time, paste=True),), Event("save")),
     }
+    first = from_site(path)
+    first["web", path] = Press(Event("visit", f"trains/{train.id}"))
+    first["web", f"trains/{train.id}"] = Hold(Event("copy_text", train.time))
     return Instance(
         words={"station": train.station, "destination": train.destination},
         data=clock.fixture(draw),
         others={"browser": replace(data, departures=own)},
-        stages=(Stage("browser", from_site(path), page=("web", path)),),
+        stages=(Stage("browser", first, changes=(copied(train.time),)),),
         plan=plan,
         changes=(Change("alarms", None, (("time", train.time), ("label", ""), ("on", True))),),
         free=_LEFT_BEHIND,
@@ -60,32 +63,33 @@ def _note(draw: Draw) -> Instance:
     recipe = draw.random.choice(data.recipes)
     path = f"recipes/{recipe.id}"
     address = address_of(data, path)
-    copied = Change("clipboard", CLIP, (("text", address),), app="system")
     first = search_page(recipe.dish, path)
     first["web", path] = Press(Event("copy_address", address))
     return Instance(
         words={"dish": recipe.dish, "title": title},
         data=notes.fixture(draw),
         others={"browser": data},
-        stages=(Stage("browser", first, changes=(copied,)),),
+        stages=(Stage("browser", first, changes=(copied(address),)),),
         plan=to_new_note(title, Entry("text", address, paste=True)),
-        changes=(new_note(title, address, now), copied),
+        changes=(new_note(title, address, now), copied(address)),
         free=VISITS,
         now=now,
     )
 
 
 def _ingredient(draw: Draw) -> Instance:
-    """What a recipe needs first is written into a note."""
+    """What a recipe needs is copied and pasted into a note."""
     data, now, title = browser.fixture(draw), moment(draw), notes.title(draw)
     recipe = draw.random.choice(data.recipes)
-    path, text = f"recipes/{recipe.id}", " ".join(recipe.ingredients)
+    path, text = f"recipes/{recipe.id}", ", ".join(recipe.ingredients)
+    first = search_page(recipe.dish, path)
+    first["web", path] = Hold(Event("copy_text", text))
     return Instance(
         words={"dish": recipe.dish, "title": title},
         data=notes.fixture(draw),
         others={"browser": data},
-        stages=(Stage("browser", search_page(recipe.dish, path), page=("web", path)),),
-        plan=to_new_note(title, Entry("text", text)),
+        stages=(Stage("browser", first, changes=(copied(text),)),),
+        plan=to_new_note(title, Entry("text", text, paste=True)),
         changes=(new_note(title, text, now),),
         free=_LEFT_BEHIND,
         now=now,
@@ -96,12 +100,14 @@ def _temperature(draw: Draw) -> Instance:
     now, data, number = scene(draw), browser.fixture(draw), draw.phone()
     shown = draw.random.choice(data.forecasts)
     path, text = f"weather/{shown.id}", f"{shown.now} °C"
+    first = from_site(path)
+    first["web", path] = Hold(Event("copy_text", text))
     return Instance(
         words={"city": shown.city, "number": number},
         data=now.data,
         others={"contacts": now.book, "browser": data},
-        stages=(Stage("browser", from_site(path), page=("web", path)),),
-        plan=composing(Entry("to", number), Entry("text", text)),
+        stages=(Stage("browser", first, changes=(copied(text),)),),
+        plan=composing(Entry("to", number), Entry("text", text, paste=True)),
         changes=(now.new_message(number, text),),
         free=_LEFT_BEHIND,
         now=now.now,
@@ -165,7 +171,7 @@ BROWSER_LINKS = (
     Template(
         name="cross_browser_alarm",
         app="clock",
-        oracle_steps=12,
+        oracle_steps=15,
         phrasings=(
             (
                 "Set an alarm for when the train from {station} to {destination} leaves in the web "

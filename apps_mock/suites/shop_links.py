@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from apps_mock.apps import shop, todo
 from apps_mock.entities import Draw
-from apps_mock.plans import Entry, Fill, Press, Stage
+from apps_mock.plans import Entry, Fill, Hold, Press, Stage
 from apps_mock.suites.messages_scenes import Scene, scene, to_thread
 from apps_mock.suites.messages_twins import composing
+from apps_mock.suites.notes_links import copied
 from apps_mock.suites.shop_buying import purchase, some_moment
 from apps_mock.suites.shop_paths import open_product, some_product, to_orders
 from apps_mock.suites.store_paths import installing, store_with
@@ -27,16 +28,18 @@ def sending(now: Scene, number: str, text: str) -> tuple[Change, ...]:
 
 
 def _send_price(draw: Draw) -> Instance:
-    """The price is looked up in the shop and written into a message."""
+    """The price is copied in the shop and pasted into a message."""
     now, number = scene(draw), draw.phone()
     data, product = some_product(draw)
     text = f"{product.price} EUR"
+    plan = open_product(product.title, product)
+    plan["product", product.id] = Hold(Event("copy_text", text))
     return Instance(
         words={"title": product.title, "number": number},
         data=now.data,
         others={"contacts": now.book, "shop": data},
-        stages=(Stage("shop", open_product(product.title, product), page=("product", product.id)),),
-        plan=composing(Entry("to", number), Entry("text", text)),
+        stages=(Stage("shop", plan, changes=(copied(text),)),),
+        plan=composing(Entry("to", number), Entry("text", text, paste=True)),
         changes=sending(now, number, text),
         free=CLIPBOARD,
         now=now.now,
