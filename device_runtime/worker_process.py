@@ -137,12 +137,12 @@ def work(recipe: Recipe, plan: Plan, pipe: Connection) -> None:
     seats, holder = recipe(plan)
     mouth = _Mouth(pipe)
     try:
-        mouth.say(Started())
+        pipe.send(Started())  # at once: whoever dies right after it was ready all the same
         watch = _Watchdog(seats, plan.lease_s, mouth, clock=SystemClock())
         threading.Thread(target=watch.run, daemon=True).start()
         _play(seats, holder, pipe, mouth.say)
         mouth.empty()
-    except EOFError:
+    except (EOFError, BrokenPipeError):
         pass  # nobody is left to play for
     finally:
         seats.close()
