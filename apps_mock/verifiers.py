@@ -142,6 +142,7 @@ def _page_check(after: PhoneState, app: str, goal: PageGoal) -> Check:
     passed = (
         page is not None
         and not page.overlay
+        and after.overlay is None
         and (page.name, page.argument) == (goal.name, goal.argument)
         and all(page.draft(field) == text for field, text in goal.drafts)
     )
