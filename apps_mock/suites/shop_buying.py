@@ -59,7 +59,7 @@ def _buy_variant(draw: Draw) -> Instance:
     colour = draw.random.choice(product.colours[1:])
     entries = (colour_entry(product, colour), size_entry(size))
     plan = open_product(product.title, product) | add_to_cart(product, *entries)
-    words = {"title": product.title, "size": size, "colour": Term(colour)}
+    words: dict[str, str | Term] = {"title": product.title, "size": size, "colour": Term(colour)}
     return Instance(words, data, plan, (new_line(product, colour=colour, size=size),))
 
 
@@ -206,7 +206,11 @@ def _order_all(draw: Draw) -> Instance:
     payment = draw.random.choice([each for each in PAYMENTS if each != DEFAULT_PAYMENT])
     now = some_moment(draw)
     plan, changes = purchase(data, now, address=address.id, delivery=delivery, payment=payment)
-    words = {"name": address.name, "delivery": Term(delivery), "payment": Term(payment)}
+    words: dict[str, str | Term] = {
+        "name": address.name,
+        "delivery": Term(delivery),
+        "payment": Term(payment),
+    }
     return Instance(words, data, plan, changes, now=now)
 
 
