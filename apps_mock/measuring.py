@@ -52,7 +52,7 @@ def tail_of(text: str, role: Role, room: int, look: Look) -> str:
 class Share(NamedTuple):
     """One thing's place in a line: which one it is, from where to where."""
 
-    index: int
+    number: int
     left: int
     right: int
 

@@ -44,7 +44,7 @@ def test_what_does_not_fit_beside_each_other_goes_on_further_lines():
     lines = share(*words)
 
     assert len(lines) > 1
-    assert sorted(one.index for line in lines for one in line.shares) == [0, 1, 2]
+    assert sorted(one.number for line in lines for one in line.shares) == [0, 1, 2]
     for line in lines:
         assert line.shares[0].left == 0
         assert line.shares[-1].right <= 720
