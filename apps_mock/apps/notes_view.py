@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from apps_mock.app import App, AppState, Page, Provided
+from apps_mock.app import App, AppState, Provided
 from apps_mock.apps.notes import (
-    APART,
-    BOTTOM,
     CHOSEN,
-    CLOSE,
-    TOP,
-    Folder,
     Note,
     NotesData,
     chosen_notes,
@@ -20,17 +15,28 @@ from apps_mock.apps.notes import (
     items_of,
     update,
 )
+from apps_mock.apps.notes_forms import (
+    ADD_LINE,
+    MERGE,
+    MOVE,
+    NEW_FOLDER,
+    NEW_NOTE,
+    RENAME,
+    choice,
+    edit_view,
+    insert_view,
+    merge_view,
+    move_view,
+    name_form_view,
+    new_view,
+)
 from apps_mock.look import Look, wording
 from apps_mock.mixing import mixed
 from apps_mock.records import find
 from apps_mock.widgets import (
     Button,
-    Chip,
-    Chips,
     Event,
     Field,
-    Option,
-    Picker,
     Row,
     Screen,
     Text,
@@ -38,29 +44,13 @@ from apps_mock.widgets import (
 )
 
 SEARCH = wording("Search notes", "Find a note", held_out=("Look for a note",))
-NEW_NOTE = wording("New note", "Create note", "Add note", held_out=("Write a note",))
-NEW_FOLDER = wording("New folder", "Create folder", "Add folder", held_out=("Make a folder",))
 FOLDERS = wording("Folders", "My folders", held_out=("Notebooks",))
-FOLDER = wording("Folder", "In folder", held_out=("Notebook",))
-TITLE = wording("Title", "Note title", held_out=("Heading",))
-CONTENT = wording("Text", "Note text", "Content", held_out=("Write here",))
-RENAME = wording("Rename", "Change title", held_out=("Give a new title",))
-MOVE = wording("Move", "Move to folder", held_out=("Put into folder",))
 COPY = wording("Copy text", "Copy", held_out=("Copy all",))
 SHARE = wording("Share", "Send", held_out=("Pass on",))
-MERGE = wording("Merge", "Join notes", held_out=("Combine",))
-ADD_LINE = wording("Add a line", "Insert a line", held_out=("Put in a line",))
-AT_TOP = wording("At the top", "Before the text", held_out=("On top",))
-AT_BOTTOM = wording("At the bottom", "After the text", held_out=("Below",))
-NO_GAP = wording("Line break", "Next line", held_out=("No blank line",))
-GAP = wording("Blank line", "Blank line between", held_out=("Empty line",))
 SELECT_ALL = wording("Select all", "Choose all", held_out=("Mark all",))
 BY_NAME = wording("Sort by name", "By name", held_out=("Order by name",))
 BY_DATE = wording("Sort by date", "By date", held_out=("Order by date",))
 NEW_ITEM = wording("New item", "Add an item", held_out=("Another item",))
-
-TEXT_LINES = 6
-"""Lines that the field for a note's text has room for."""
 
 
 def view(state: AppState[NotesData], look: Look) -> Screen:
@@ -171,7 +161,7 @@ def _folder(state: AppState[NotesData], look: Look) -> Screen:
         "checklist": look.say("Checklists"),
     }
     body: list[Widget] = [
-        _choice("kind", kind, kinds),
+        choice("kind", kind, kinds),
         Text(look.say("Notes: {count}").format(count=len(notes))),
         Text(look.say("Checklists: {count}").format(count=sum(note.checklist for note in notes))),
     ]
@@ -192,15 +182,6 @@ def _folder(state: AppState[NotesData], look: Look) -> Screen:
 
 def _is_of_kind(note: Note, kind: str) -> bool:
     return kind == "all" or note.checklist == (kind == "checklist")
-
-
-def _choice(field: str, chosen: str, labels: dict[str, str]) -> Chips:
-    return Chips(
-        tuple(
-            Chip(label, value == chosen, Event("set", field, value))
-            for value, label in labels.items()
-        )
-    )
 
 
 def _select(state: AppState[NotesData], look: Look) -> Screen:
@@ -278,104 +259,6 @@ def _others(note: Note, look: Look) -> tuple[Button, ...]:
     )
 
 
-def _new(state: AppState[NotesData], look: Look) -> Screen:
-    page = state.page
-    kinds = {"text": look.say("Text note"), "checklist": look.say("Checklist")}
-    nowhere = Option("", look.say("No folder"))
-    options = tuple(Option(folder.id, folder.name) for folder in state.data.folders)
-    return Screen(
-        look.word(NEW_NOTE),
-        (
-            Field("title", look.word(TITLE), page.draft("title")),
-            Field("text", look.word(CONTENT), page.draft("text"), lines=TEXT_LINES),
-            _choice("kind", page.draft("kind", "text"), kinds),
-            Picker(
-                "folder",
-                look.word(FOLDER),
-                page.draft("folder", page.argument),
-                options=(nowhere, *options),
-            ),
-        ),
-        (Button(look.word("save"), Event("save_new"), primary=True),),
-    )
-
-
-def _edit(state: AppState[NotesData], look: Look) -> Screen:
-    page = state.page
-    note = find(state.data.notes, page.argument)
-    return Screen(
-        note.title if note else look.word("edit"),
-        (Field("text", look.word(CONTENT), page.draft("text"), lines=TEXT_LINES),),
-        (Button(look.word("save"), Event("save_text"), primary=True),),
-    )
-
-
-def _insert(state: AppState[NotesData], look: Look) -> Screen:
-    page = state.page
-    places = {TOP: look.word(AT_TOP), BOTTOM: look.word(AT_BOTTOM)}
-    return Screen(
-        look.word(ADD_LINE),
-        (
-            Field("line", look.say("Line"), page.draft("line")),
-            _choice("place", page.draft("place", TOP), places),
-            _gaps(page, look),
-        ),
-        (Button(look.word("add"), Event("insert"), primary=True),),
-    )
-
-
-def _gaps(page: Page, look: Look) -> Chips:
-    gaps = {CLOSE: look.word(NO_GAP), APART: look.word(GAP)}
-    return _choice("gap", page.draft("gap", CLOSE), gaps)
-
-
-def _merge(state: AppState[NotesData], look: Look) -> Screen:
-    page = state.page
-    merged = [find(state.data.notes, note_id) for note_id in page.argument.split()]
-    return Screen(
-        look.word(MERGE),
-        (
-            *(Text(note.title) for note in merged if note is not None),
-            Field("title", look.word(TITLE), page.draft("title")),
-            _gaps(page, look),
-        ),
-        (Button(look.word("save"), Event("merge"), primary=True),),
-    )
-
-
-def _name_form(state: AppState[NotesData], look: Look) -> Screen:
-    page = state.page
-    title, event = {
-        "rename": (look.word(RENAME), "save_title"),
-        "rename_folder": (look.say("Rename folder"), "save_title"),
-        "new_folder": (look.word(NEW_FOLDER), "save_folder"),
-    }[page.name]
-    label = look.word(TITLE if page.name == "rename" else "name")
-    return Screen(
-        title,
-        (Field("title", label, page.draft("title")),),
-        (Button(look.word("save"), Event(event), primary=True),),
-    )
-
-
-def _move(state: AppState[NotesData], look: Look) -> Screen:
-    data = state.data
-    notes = [find(data.notes, note_id) for note_id in state.page.argument.split()]
-    now = {note.folder for note in notes if note is not None}
-    nowhere = Folder("", look.say("No folder"))
-    folders = look.ordered(data.folders, lambda folder: folder.name)
-    rows = tuple(
-        Row(
-            folder.name,
-            on_tap=Event("move", folder.id),
-            icon="folder",
-            selected=now == {folder.id},
-        )
-        for folder in (nowhere, *folders)
-    )
-    return Screen(look.word(MOVE), rows)
-
-
 def _delete(state: AppState[NotesData], look: Look) -> Screen:
     notes = [find(state.data.notes, note_id) for note_id in state.page.argument.split()]
     names = [note.title for note in notes if note is not None]
@@ -427,14 +310,14 @@ _VIEWS: dict[str, Callable[[AppState[NotesData], Look], Screen]] = {
     "folder": _folder,
     "select": _select,
     "note": _note,
-    "new": _new,
-    "edit": _edit,
-    "insert": _insert,
-    "merge": _merge,
-    "rename": _name_form,
-    "rename_folder": _name_form,
-    "new_folder": _name_form,
-    "move": _move,
+    "new": new_view,
+    "edit": edit_view,
+    "insert": insert_view,
+    "merge": merge_view,
+    "rename": name_form_view,
+    "rename_folder": name_form_view,
+    "new_folder": name_form_view,
+    "move": move_view,
     "delete": _delete,
     "delete_folder": _delete_folder,
     "delete_item": _delete_item,
