@@ -1,8 +1,10 @@
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from apps_mock.evaluation import figures_of, instances, templates_of
+from apps_mock.evaluation import figures_of, instances, parts_of, templates_of
+from apps_mock.look import draw_look
 from apps_mock.tasks import templates
 from device_runtime.errors import UnknownTaskError
 from device_runtime.seats import Played
@@ -44,11 +46,53 @@ def test_suites_are_named_alone_together_or_all():
     assert {one.app for one in templates_of("clock")} == {"clock"}
     assert {one.app for one in templates_of("clock, tickets")} == {"clock", "tickets"}
     assert templates_of("all") == templates()
+    assert {one.suite for one in templates_of("androidworld")} == {"androidworld"}
+    assert all("cross_app" in one.tags for one in templates_of("cross_app"))
+
+
+def test_instances_in_another_locale_are_the_same_tasks_in_other_looks():
+    chosen = templates_of("clock")
+    english, arabic = drawn(chosen, 9), drawn(chosen, 9, locale="ar")
+
+    assert [(one.template, one.seed) for one in english] == [
+        (one.template, one.seed) for one in arabic
+    ]
+    assert {draw_look(one.split, one.look).locale for one in english} == {"en"}
+    assert {draw_look(one.split, one.look).locale for one in arabic} == {"ar"}
+
+
+def test_held_out_phrasings_and_looks_are_parts_of_their_own():
+    chosen = [one for one in templates_of("clock") if one.counts]
+    played = [ended(one, EndReason.FINISH, score=1.0) for one in drawn(chosen, 80)]
+
+    parts = parts_of(chosen, played)
+
+    for what in ("phrasing", "look"):
+        assert parts[what]["seen"].n + parts[what]["held_out"].n == 80
+        assert 5 <= parts[what]["held_out"].n <= 40
+        assert parts[what]["seen"].successes == parts[what]["seen"].n
+
+
+def test_nothing_is_held_out_in_training():
+    chosen = templates_of("clock")
+    played = [ended(one, EndReason.FINISH) for one in drawn(chosen, 20, split=Split.TRAIN)]
+
+    parts = parts_of(chosen, played)
+
+    assert parts["phrasing"]["held_out"].n == parts["look"]["held_out"].n == 0
+
+
+def test_templates_that_do_not_count_are_in_their_rows_but_in_no_part():
+    chosen = [replace(one, tags=("infeasible",)) for one in templates_of("clock")]
+    played = [ended(one, EndReason.FINISH, score=1.0) for one in drawn(chosen, 9)]
+
+    assert not any(one.counts for one in figures_of(chosen, played))
+    assert parts_of(chosen, played)["look"]["seen"].n == 0
 
 
 @pytest.mark.parametrize("names", ["nonsense", "clock,nonsense", "", ","])
 def test_unknown_suite_is_refused_with_those_that_there_are(names):
-    with pytest.raises(UnknownTaskError, match="settings, contacts, clock, tickets, all"):
+    with pytest.raises(UnknownTaskError, match=r"settings, contacts, clock, tickets, .*all"):
         templates_of(names)
 
 

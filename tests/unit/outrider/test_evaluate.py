@@ -16,11 +16,13 @@ def run_json(capsys, *arguments):
     return code, [json.loads(line) for line in captured.out.splitlines()], captured.err
 
 
-def figures(n, successes, env_errors=0):
+def figures(n, successes, env_errors=0, counts=True):
     rates = dict.fromkeys(
         ("success", "progress", "false_finish", "unfinished", "side_effects", "out_of_budget"), 0.5
     )
-    return TemplateFigures("t", n=n, successes=successes, env_errors=env_errors, steps=1.0, **rates)
+    return TemplateFigures(
+        "t", n=n, successes=successes, env_errors=env_errors, steps=1.0, counts=counts, **rates
+    )
 
 
 def test_one_row_per_template_then_a_summary(capsys):
@@ -30,7 +32,8 @@ def test_one_row_per_template_then_a_summary(capsys):
     assert (code, errors) == (0, "")
     summary = rows.pop()
     assert {row["event"] for row in rows} == {"template"}
-    assert sum(row["n"] for row in rows) == summary["n"] == 8
+    assert sum(row["n"] for row in rows if row["counts"]) == summary["n"]
+    assert summary["n"] + summary["set_aside"]["n"] == len(rows)
     assert {row["success"] for row in rows} == {1.0}
     assert rows[0].keys() == {
         "event",
@@ -44,10 +47,11 @@ def test_one_row_per_template_then_a_summary(capsys):
         "out_of_budget",
         "env_errors",
         "steps",
+        "counts",
     }
     assert summary["event"] == "summary"
     assert summary["success"] == 1.0
-    assert summary["ci95"] == [0.6756, 1.0]
+    assert summary["ci95"][1] == 1.0
     assert summary["valid"] is True
     assert (summary["policy"], summary["suite"], summary["split"]) == ("oracle", "clock", "test")
 
@@ -102,6 +106,7 @@ def test_users_file_that_fails_is_one_line(tmp_path, capsys, body, text):
         (("--base", "/nowhere"), "is no base's card"),
         (("--n", "0"), "--n"),
         (("--split", "nonsense"), "--split"),
+        (("--locale", "fr"), "no locale is called 'fr'; there are en, de, ja, ar"),
     ],
 )
 def test_misuse_is_one_line_and_exit_code_2(capsys, options, text):
@@ -126,6 +131,27 @@ def test_more_than_two_percent_of_env_errors_are_no_valid_evaluation(broken, val
     assert summary["valid"] is valid
     assert (summary["n"], summary["env_errors"]) == (98, broken)
     assert summary["success"] == round(38 / 98, 4)
+
+
+def test_templates_that_do_not_count_are_set_aside():
+    summary = summary_of([figures(60, 30), figures(40, 40, counts=False)])
+    assert (summary["n"], summary["success"]) == (60, 0.5)
+    assert summary["set_aside"] == {"templates": 1, "n": 40, "successes": 40}
+
+
+def test_seen_and_held_out_phrasings_and_looks_are_reported_apart(capsys):
+    code, rows, _ = run_json(
+        capsys, "--policy", "noop", "--suite", "clock", "--n", 60, "--locale", "de"
+    )
+    by = rows[-1]["by"]
+
+    assert code == 0
+    assert rows[-1]["locale"] == "de"
+    for parts in by.values():
+        assert parts["seen"]["n"] > parts["held_out"]["n"] > 0
+        assert parts["seen"]["n"] + parts["held_out"]["n"] == rows[-1]["n"]
+        assert parts["seen"]["success"] == 0.0
+    assert set(by) == {"phrasing", "look"}
 
 
 def test_nothing_but_env_errors_is_no_valid_evaluation():
