@@ -91,7 +91,8 @@ def page_view(state: PhoneState, look: Look) -> Screen:
     if state.foreground == LAUNCHER:
         return launcher_view(installed(state), look, state.home_page)
     if state.foreground == RECENTS:
-        return recents_view([APPS[name] for name in state.recents], look)
+        there = {app.name: app for app in installed(state)}
+        return recents_view([there[name] for name in state.recents if name in there], look)
     app = APPS[state.foreground]
     own = state.app_state(state.foreground).seeing(provided_for(app, state))
     try:

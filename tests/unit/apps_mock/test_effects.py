@@ -6,12 +6,14 @@ import pytest
 
 from apps_mock.app import AskPermission, Copy, Notify, Open, Page, Say, Share, Tell
 from apps_mock.apps.system import Permission
-from apps_mock.dispatch import dispatch
+from apps_mock.dispatch import dispatch, view
 from apps_mock.effects import DEEPEST, clipboard_of, provided_for
 from apps_mock.errors import AppCrashError
-from apps_mock.phone_state import Overlay, installed, launch
+from apps_mock.look import draw_look
+from apps_mock.phone_state import Overlay, installed, launch, show_recents
 from apps_mock.registry import APPS
-from apps_mock.widgets import Event
+from apps_mock.widgets import Card, Event
+from sync.vocabulary import Split
 from tests.probe import heard, phone_of, probe
 
 WANT = Event("want")
@@ -214,9 +216,12 @@ def test_an_app_that_the_store_has_not_installed_has_no_icon_and_cannot_be_opene
     state = state.with_app("store", state.app_state("store").with_data(offered))
 
     names = [app.name for app in installed(state)]
+    used = show_recents(replace(state, recents=("second", "first")))
+    recent = view(used, draw_look(Split.TRAIN, 1)).body
 
     assert "first" in names
     assert "second" not in names
+    assert [card.title for card in recent if isinstance(card, Card)] == ["First"]
     assert dispatch(state, Event("launch", "second")) is state
     assert dispatch(state, Event("launch", "first")).foreground == "first"
 
