@@ -126,18 +126,16 @@ class LivePhone:
             now=state.time,
         )
 
-    def _below(self) -> LaidOut | None:
-        """The page under a dialog of the phone or of an app."""
-        seen, state, front = self._look_at(), self.state, self.state.front
-        if not seen.screen.dialog or (state.overlays and state.overlays[0].kind == "crash"):
+    def _below(self) -> Node | None:
+        """The page under a dialog of the phone; None where there is none, or it cannot be drawn."""
+        seen, state = self._look_at(), self.state
+        if not state.overlays or not seen.screen.dialog:
             return None
-        if state.overlays:
-            bare = replace(state, overlays=())
-        elif front is not None and len(front.stack) > 1:
-            bare = replace(state.with_app(state.foreground, front.popped()), notice="")
-        else:
+        bare = replace(state, overlays=())
+        try:
+            return self._laid_out(page_view(bare, self._look), bare).root
+        except AppCrashError:
             return None
-        return self._laid_out(page_view(bare, self._look), bare)
 
     def touch(self, x_px: int, y_px: int, *, duration_ms: int = 0) -> None:
         """One finger down and up; held for `LONG_PRESS_MS` it is a long press."""

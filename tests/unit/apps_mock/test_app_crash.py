@@ -68,6 +68,17 @@ def test_fingers_see_the_dialog_and_nothing_is_raised(breaking):
     assert breaking.screenshot().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("breaks", ["update", "view"])
+def test_the_page_lies_under_the_dialog_where_it_can_be_drawn(monkeypatch, breaks):
+    monkeypatch.setitem(APPS, "first", probe("first", breaks=breaks))
+    phone = BreakingPhone()
+    phone.reset(ASSIGNMENT)
+
+    want(phone)
+
+    assert (phone.scene().below is None) == (breaks == "view")
+
+
 def test_the_port_raises_the_error_once_and_the_dialog_stays(breaking):
     want(breaking)
 
