@@ -11,7 +11,7 @@ from typing import Final
 
 from apps_mock import screen_edges
 from apps_mock.drawn import Drawn, Place
-from apps_mock.lettering import Texts, lines_in
+from apps_mock.lettering import Texts, fitted, is_inside, lines_in
 from apps_mock.places import Written
 from apps_mock.scene import Scene, reads_leftward
 from apps_mock.shapes import Box, Shape, Veil
@@ -105,13 +105,16 @@ def _veil(width: int, height: int, share: float) -> Group:
 
 def _draw_tree(root: Node, style: Style, texts: Texts, groups: list[Group]) -> None:
     pending: list[tuple[Node, Place]] = [(root, "page")]
+    picture = root
     while pending:
         node, place = pending.pop()
+        if node.class_name.endswith("ImageView"):
+            picture = node
         inner = _place_of(node)
         if inner is not None:
             groups.append(_container(inner, node.bounds, style))
         elif node is not root:
-            group = _node(node, place, texts, style)
+            group = _node(node, place, texts, style, picture)
             if group:
                 groups.append(group)
         pending.extend((child, inner or place) for child in reversed(node.children))
@@ -122,10 +125,17 @@ def _place_of(node: Node) -> Place | None:
     return PLACES.get(node.class_name.rpartition(".")[2])
 
 
-def _node(node: Node, place: Place, texts: Texts, style: Style) -> Group:
+def _node(node: Node, place: Place, texts: Texts, style: Style, picture: Node) -> Group:
+    """The node's shapes.
+
+    Args:
+        picture: the last one before it in the tree.
+    """
     written = texts.take(node)
     if written is None and is_editable(node):
         written = texts.take_within(node.bounds, _INPUT_ROLES)
+    if written is None and picture is not node and is_inside(picture.bounds, node.bounds):
+        written = _beside(picture.bounds, node, style)
     key = (id(node), place, written, id(style))
     known = _REMEMBERED.get(key)
     if known is None:
@@ -134,6 +144,17 @@ def _node(node: Node, place: Place, texts: Texts, style: Style) -> Group:
         group = shapes_of(Drawn(node, place, written, style))
         known = _REMEMBERED[key] = (node, style, group)
     return known[2]
+
+
+def _beside(picture: Rect, node: Node, style: Style) -> Written | None:
+    """The text of an entry that begins with a picture, for trees without laid-out texts."""
+    left, top, right, bottom = node.bounds
+    gap = style.px(16)
+    room = (picture[2] + gap, top, right - gap, bottom)
+    if style.leftward:
+        room = (left + gap, top, picture[0] - gap, bottom)
+    written = fitted(node.text, room, unit=style.unit)
+    return written and written._replace(role="title")
 
 
 @lru_cache(maxsize=4096)

@@ -30,7 +30,7 @@ class Texts:
         if not candidates:
             return None
         for index, written in enumerate(candidates):
-            if _inside(written.clip, node.bounds):
+            if is_inside(written.clip, node.bounds):
                 return candidates.pop(index)
         return None
 
@@ -38,7 +38,7 @@ class Texts:
         """A text of such a role inside a place, which nobody takes again."""
         for candidates in self._by_text.values():
             for index, written in enumerate(candidates):
-                if written.role in roles and _inside(written.clip, bounds):
+                if written.role in roles and is_inside(written.clip, bounds):
                     return candidates.pop(index)
         return None
 
@@ -57,7 +57,8 @@ def _letters(text: str) -> str:
     return "".join(text.split())
 
 
-def _inside(inner: Rect, outer: Rect) -> bool:
+def is_inside(inner: Rect, outer: Rect) -> bool:
+    """Whether a place lies in another one."""
     return (
         inner[0] >= outer[0]
         and inner[1] >= outer[1]
@@ -102,7 +103,7 @@ def lines_in(
     words = []
     for line in written.lines:
         bounds = (left, y, right, y + step)
-        clip = None if _inside(bounds, written.clip) else written.clip
+        clip = None if is_inside(bounds, written.clip) else written.clip
         words.append(
             Words(line, bounds, written.size_px, colour, align, written.bold, underlined, clip)
         )
