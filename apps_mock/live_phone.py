@@ -126,14 +126,19 @@ class LivePhone:
             now=state.time,
         )
 
-    def _below(self) -> Node | None:
-        """The page under a dialog of the phone; None where there is none, or it cannot be drawn."""
-        seen, state = self._look_at(), self.state
-        if not state.overlays or not seen.screen.dialog:
+    def _below(self) -> LaidOut | None:
+        """The page under a dialog of the phone or of an app; None where it cannot be drawn."""
+        seen, state, front = self._look_at(), self.state, self.state.front
+        if not seen.screen.dialog:
             return None
-        bare = replace(state, overlays=())
+        if state.overlays:
+            bare = replace(state, overlays=())
+        elif front is not None and len(front.stack) > 1:
+            bare = replace(state.with_app(state.foreground, front.popped()), notice="")
+        else:
+            return None
         try:
-            return self._laid_out(page_view(bare, self._look), bare).root
+            return self._laid_out(page_view(bare, self._look), bare)
         except AppCrashError:
             return None
 
