@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from PIL import Image
+from typing import TYPE_CHECKING, Final
 
 from device_runtime.ui_tree import Node, is_editable, walk
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 LEAST_PIXELS: Final = 12
 """So many pixels of something to touch have to differ from the ground around them."""
