@@ -123,7 +123,8 @@ def template_of(name: str) -> Template:
 
 def suites() -> tuple[str, ...]:
     """The suites' names: one per app that tasks are about, then those over several apps."""
-    names = [template.app for template in templates()]
+    about = {template.app for template in templates()}
+    names = [name for name in APPS if name in about]
     names += [template.suite for template in templates() if template.suite]
     names += [CROSS_APP for template in templates() if CROSS_APP in template.tags]
     return tuple(dict.fromkeys(names))
