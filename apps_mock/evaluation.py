@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from random import Random
 
 from apps_mock.catalogue import Locale
-from apps_mock.look import draw_look, look_number
-from apps_mock.tasks import says_held_out, suites, templates
+from apps_mock.look import draw_look, look_number, says_held_out
+from apps_mock.tasks import suites, templates
 from apps_mock.templates import Template
 from device_runtime.errors import UnknownTaskError
 from device_runtime.seats import Played
@@ -77,12 +77,18 @@ def instances(
     actor: str,
     temperature: float = 0.0,
     locale: Locale = "en",
+    held_out: bool = False,
 ) -> list[Assignment]:
     """`count` instances spread evenly over templates, at least one for each.
 
     A template's instances have the seeds `seed_base`, `seed_base` + 1, …, each with a look of its
     own in the locale.
+
+    Args:
+        held_out: say goals, or write and lay out the apps, or both, in ways that training never
+            has, one after the other; only the test split can.
     """
+    name = "evaluate.held-out" if held_out else "evaluate"
     share, left = divmod(max(count, len(chosen)), len(chosen))
     wanted = [
         (template, seed_base + number)
@@ -92,12 +98,17 @@ def instances(
     ]
     return [
         Assignment(
-            id=AssignmentId(f"evaluate.{template.name}.{split}.{seed}"),
+            id=AssignmentId(f"{name}.{template.name}.{split}.{seed}"),
             template=template.name,
             suite=template.app,
             seed=seed,
             split=split,
-            look=look_number(locale, look_of(template.name, split, seed)),
+            look=look_number(
+                locale,
+                look_of(template.name, split, seed),
+                held_out_phrasing=held_out and seed % 3 != 1,
+                held_out_look=held_out and seed % 3 != 0,
+            ),
             actor=actor,
             purpose=Purpose.EVALUATE,
             temperature=temperature,
@@ -181,7 +192,7 @@ def _apart(played: Sequence[Played], is_held_out: Callable[[Played], bool]) -> d
 def _phrasing_held_out(played: Played, templates_by_name: Mapping[str, Template]) -> bool:
     assignment = played.episode.assignment
     template = templates_by_name[assignment.template]
-    return says_held_out(template, seed=assignment.seed, split=assignment.split)
+    return bool(template.held_out) and says_held_out(assignment.split, assignment.look)
 
 
 def _look_held_out(played: Played) -> bool:

@@ -11,6 +11,7 @@ import io
 import re
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Final, Literal
 
 from apps_mock.errors import FontMissingError
@@ -38,23 +39,37 @@ def script_of(text: str) -> Script:
     return "western"
 
 
+def font_file(script: Script, *, bold: bool = False) -> str | io.BytesIO:
+    """What Pillow opens the font from: the large CJK font is read as far as it is needed.
+
+    Raises: FontMissingError: its package is not installed.
+    """
+    if script == "cjk":
+        return str(_package(script).get_TTF_path())
+    return io.BytesIO(font_bytes(script, bold=bold))
+
+
 @lru_cache(maxsize=4)
 def font_bytes(script: Script, *, bold: bool = False) -> bytes:
     """The font file; the CJK font has no bold one.
 
     Raises: FontMissingError: its package is not installed.
     """
-    name = "cvttf_NotoSansCJK_Regular" if script == "cjk" else "pymupdf_fonts"
-    try:
-        package = importlib.import_module(name)
-    except ImportError as error:
-        raise FontMissingError(
-            f"the clones' font package {name} is missing; install outrider[clones]"
-        ) from error
+    package = _package(script)
     if script == "cjk":
         return Path(package.get_TTF_path()).read_bytes()
     font: bytes = package.myfont("figbo" if bold else "figo")
     return font
+
+
+def _package(script: Script) -> ModuleType:
+    name = "cvttf_NotoSansCJK_Regular" if script == "cjk" else "pymupdf_fonts"
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise FontMissingError(
+            f"the clones' font package {name} is missing; install outrider[clones]"
+        ) from error
 
 
 @lru_cache(maxsize=128)
@@ -62,7 +77,7 @@ def font_for(script: Script, size_px: int, *, bold: bool = False) -> FreeTypeFon
     """The font at a size, for Pillow."""
     from PIL import ImageFont  # noqa: PLC0415 - Pillow loads only when somebody measures or draws
 
-    return ImageFont.truetype(io.BytesIO(font_bytes(script, bold=bold)), size_px)
+    return ImageFont.truetype(font_file(script, bold=bold), size_px)
 
 
 RULER_PX: Final = 1000

@@ -34,9 +34,6 @@ SCREEN_SIZES = (
     ScreenSize(1440, 3120, 3.5),
 )
 FONT_SCALES = (0.85, 1.0, 1.15, 1.3)
-HELD_OUT_SHARE = 0.25
-"""Share of the test split's looks that use wordings and layouts that no other look uses."""
-
 WORDINGS: dict[str, tuple[str, ...]] = {
     "add": ("Add", "New", "Create"),
     "alarms": ("Alarms", "My alarms"),
@@ -225,9 +222,26 @@ LOCALE_STRIDE = 2**40
 """Look numbers below it are English; each further stretch of this length is the next locale's."""
 
 
-def look_number(locale: Locale, number: int) -> int:
-    """The number of a locale's look `number`."""
-    return LOCALES.index(locale) * LOCALE_STRIDE + number
+HELD_OUT_LOOK, HELD_OUT_PHRASING = 2**39, 2**38
+"""Bits of a look's number that the test split alone heeds: wordings and layouts, or phrasings of
+goals, that appear nowhere else. Without them a test instance has held-out entities only."""
+
+
+def look_number(
+    locale: Locale,
+    number: int,
+    *,
+    held_out_look: bool = False,
+    held_out_phrasing: bool = False,
+) -> int:
+    """The number of a locale's look `number` (below 2**38)."""
+    bits = HELD_OUT_LOOK * held_out_look + HELD_OUT_PHRASING * held_out_phrasing
+    return LOCALES.index(locale) * LOCALE_STRIDE + bits + number
+
+
+def says_held_out(split: Split, number: int) -> bool:
+    """Whether goals are said in a way that training never has, in the look of that number."""
+    return split is Split.TEST and bool(number & HELD_OUT_PHRASING)
 
 
 @lru_cache(maxsize=4096)
@@ -235,6 +249,8 @@ def draw_look(split: Split, seed: int) -> Look:
     """The look number `seed` of a split; the same arguments give the same object."""
     place, seed = divmod(seed, LOCALE_STRIDE)
     locale = LOCALES[place % len(LOCALES)]
+    held_out = split is Split.TEST and bool(seed & HELD_OUT_LOOK)
+    seed %= HELD_OUT_PHRASING
     random = Random(f"look|{split}|{seed}")
     drawn = Look(
         seed=f"{split}|{seed}",
@@ -257,7 +273,7 @@ def draw_look(split: Split, seed: int) -> Look:
         font_scale=random.choice(FONT_SCALES),
         dark=random.random() < 0.4,
         scheme=random.choice(SCHEMES),
-        held_out=random.random() < HELD_OUT_SHARE and split is Split.TEST,
+        held_out=held_out,
     )
     if drawn.held_out:
         drawn = _held_out(drawn, random)

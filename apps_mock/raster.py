@@ -7,17 +7,16 @@ most of its shapes with an earlier one costs little more than its own difference
 
 from __future__ import annotations
 
-import io
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
-from apps_mock.fonts import Script, font_bytes, script_of
+from apps_mock.fonts import RULER_PX, Script, font_file, font_for, ruler, script_of
 from apps_mock.icons import GRID, STROKE, Stroke, strokes_of
 from apps_mock.pictures import picture
 from apps_mock.shapes import Box, Icon, Picture, Shape, Veil, Words, is_read_leftward
-from apps_mock.text_width import width_px
+from apps_mock.text_width import drawable, width_px
 from sync.vocabulary import Rect
 
 _SMOOTH: Final = 4
@@ -28,6 +27,9 @@ _MANY: Final = 12
 
 _MIDDLE: Final = 0.36
 """How far the middle of a line lies above its baseline, in sizes of its text."""
+
+_BASE: Final = 2
+"""Where the baseline lies in what a line is drawn on, in sizes of its text."""
 
 _REMEMBERED_SIZE: Final = 8192
 _REMEMBERED: dict[tuple[int, float], tuple[tuple[Shape, ...], tuple[_Fill, ...]]] = {}
@@ -276,23 +278,60 @@ def _line_mask(
     bold: bool,  # noqa: FBT001 - a cached part
 ) -> tuple[Image.Image | None, int, int]:
     """The line's mask, and where it begins beside the line's start and above its middle."""
-    leftward = is_read_leftward(text)
-    font = _font(script_of(text), size, bold, leftward)
-    width, height = width_px(text, size, bold=bold) + 2 * size, 3 * size
-    scratch = Image.new("L", (width, height), 0)
-    base = 2 * size
-    direction = "rtl" if leftward else None
-    ImageDraw.Draw(scratch).text(
-        (size, base), text, fill=255, font=font, anchor="ls", direction=direction
-    )
+    scratch = _shaped(text, size, bold) if is_read_leftward(text) else _set(text, size, bold)
     inked = scratch.getbbox()
     if inked is None:
         return None, 0, 0
-    return scratch.crop(inked), inked[0] - size, inked[1] - base + round(size * _MIDDLE)
+    up = round(size * _MIDDLE) - _BASE * size
+    return scratch.crop(inked), inked[0] - size, inked[1] + up
+
+
+def _shaped(text: str, size: int, bold: bool) -> Image.Image:  # noqa: FBT001 - as above
+    """The line with letters that join, which takes long."""
+    font = font_for(script_of(text), size, bold=bold)
+    room = (width_px(text, size, bold=bold) + 2 * size, (_BASE + 1) * size)
+    scratch = Image.new("L", room, 0)
+    ImageDraw.Draw(scratch).text(
+        (size, _BASE * size), drawable(text), fill=255, font=font, anchor="ls", direction="rtl"
+    )
+    return scratch
+
+
+def _set(text: str, size: int, bold: bool) -> Image.Image:  # noqa: FBT001 - as above
+    """The line letter by letter, each as far from the last one as the layout counts."""
+    script = script_of(text)
+    scratch = Image.new("L", (width_px(text, size, bold=bold) + 2 * size, (_BASE + 1) * size), 0)
+    pen, base = float(size), _BASE * size
+    for character in text:
+        mask, left, top, advance = _glyph(character, script, size, bold)
+        if mask is not None:
+            x, y = round(pen) + left, base + top
+            scratch.paste(255, (x, y, x + mask.width, y + mask.height), mask)
+        pen += advance
+    return scratch
+
+
+@lru_cache(maxsize=16384)
+def _glyph(
+    character: str,
+    script: Script,
+    size: int,
+    bold: bool,  # noqa: FBT001 - as above
+) -> tuple[Image.Image | None, int, int, float]:
+    """A letter's mask, where it begins beside its place and below the baseline, its advance."""
+    advance = ruler(script, bold=bold).getlength(character) * size / RULER_PX
+    scratch = Image.new("L", (4 * size, (_BASE + 1) * size), 0)
+    ImageDraw.Draw(scratch).text(
+        (size, _BASE * size), character, fill=255, font=_font(script, size, bold), anchor="ls"
+    )
+    inked = scratch.getbbox()
+    if inked is None:
+        return None, 0, 0, advance
+    return scratch.crop(inked), inked[0] - size, inked[1] - _BASE * size, advance
 
 
 @lru_cache(maxsize=256)
-def _font(script: Script, size: int, bold: bool, shaped: bool) -> ImageFont.FreeTypeFont:  # noqa: FBT001 - a cached part
-    """The font at a size; only letters that join need to be shaped, which takes long."""
-    engine = ImageFont.Layout.RAQM if shaped else ImageFont.Layout.BASIC
-    return ImageFont.truetype(io.BytesIO(font_bytes(script, bold=bold)), size, layout_engine=engine)
+def _font(script: Script, size: int, bold: bool) -> ImageFont.FreeTypeFont:  # noqa: FBT001 - as above
+    """The font at a size for single letters, which need no shaping."""
+    engine = ImageFont.Layout.BASIC
+    return ImageFont.truetype(font_file(script, bold=bold), size, layout_engine=engine)

@@ -12,7 +12,7 @@ from typing import Any, Final
 from apps_mock.app import AnyAppState
 from apps_mock.entities import Draw
 from apps_mock.launcher import OTHER_LABELS
-from apps_mock.look import draw_look
+from apps_mock.look import draw_look, says_held_out
 from apps_mock.phone_state import PhoneState, new_app_state
 from apps_mock.plans import Plan, Stage
 from apps_mock.registry import APPS, FIXTURES, SYSTEM, TASK_APPS
@@ -38,9 +38,6 @@ from sync.vocabulary import Split, TemplateInfo
 
 SUITE_VERSION = "8"
 """Rises whenever the same template, split and seed would give another task or another verdict."""
-
-HELD_OUT_SHARE: Final = 0.25
-"""Share of the test split's instances that are said in a way that no other split uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +184,13 @@ def draw(template_name: str, *, seed: int, split: Split, look: int) -> Task:
     source = Draw(random, split)
     instance = template.set_up(source)
     drawn = draw_look(split, look)
-    held_out = says_held_out(template, seed=seed, split=split)
-    phrasing = drawn.say(random.choice(template.held_out if held_out else template.phrasings))
-    goal = phrasing.format_map({gap: drawn.spoken(word) for gap, word in instance.words.items()})
+    held_out = bool(template.held_out) and says_held_out(split, look)
+    phrasing = random.choice(template.phrasings)
+    if held_out:
+        phrasing = Random(f"phrasing|{template_name}|{seed}").choice(template.held_out)
+    goal = drawn.say(phrasing).format_map(
+        {gap: drawn.spoken(word) for gap, word in instance.words.items()}
+    )
     given = {template.app: instance.data, **instance.others}
     apps = []
     for name in _app_names([*given, *_apps_used(instance)], random):
@@ -215,13 +216,6 @@ def draw(template_name: str, *, seed: int, split: Split, look: int) -> Task:
         plan=instance.plan,
         held_out_phrasing=held_out,
     )
-
-
-def says_held_out(template: Template, *, seed: int, split: Split) -> bool:
-    """Whether an instance says its goal in a way that only the test split uses."""
-    if split is not Split.TEST or not template.held_out:
-        return False
-    return Random(f"phrasing|{template.name}|{seed}").random() < HELD_OUT_SHARE
 
 
 def _some_minute(random: Random) -> str:

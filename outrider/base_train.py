@@ -201,7 +201,7 @@ def _learn(training: BaseTraining, progress: Progress, out: Output) -> LayoutT5:
 
 
 def _test(network: LayoutT5, apps: Iterable[str], n: int, out: Output) -> dict[str, object]:
-    """Greedy success on each app's test split, the lexical policy's beside it."""
+    """Greedy success on each app's test split; held-out wordings and the lexical policy beside."""
     from apps_mock.actors import Actors
     from apps_mock.evaluation import figures_of, instances
     from device_runtime.policy import OnnxPolicy
@@ -215,14 +215,30 @@ def _test(network: LayoutT5, apps: Iterable[str], n: int, out: Output) -> dict[s
     for app in apps:
         chosen = _taught((app,))
         rows = {}
-        for actor in (Actor("release", Actors(policy)), Actor("lexical", Actors())):
+        base, lexical = Actor("release", Actors(policy)), Actor("lexical", Actors())
+        for name, actor, held_out in (
+            ("base", base, False),
+            ("held_out", base, True),
+            ("lexical", lexical, False),
+        ):
             wanted = instances(
-                chosen, count=n, seed_base=TEST_SEED_BASE, split=Split.TEST, actor=actor.name
+                chosen,
+                count=n,
+                seed_base=TEST_SEED_BASE,
+                split=Split.TEST,
+                actor=actor.name,
+                held_out=held_out,
             )
             played = list(play_all(wanted, actor, seats=SEATS))
-            rows[actor.name] = summary_of(figures_of(chosen, played))
-        found[app] = {**rows["release"], "lexical": rows["lexical"]}
-        out.event("test", app=app, **rows["release"], lexical=rows["lexical"]["success"])
+            rows[name] = summary_of(figures_of(chosen, played))
+        found[app] = {**rows["base"], "held_out": rows["held_out"], "lexical": rows["lexical"]}
+        out.event(
+            "test",
+            app=app,
+            **rows["base"],
+            held_out=rows["held_out"]["success"],
+            lexical=rows["lexical"]["success"],
+        )
     return found
 
 

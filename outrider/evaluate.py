@@ -51,6 +51,13 @@ def evaluate(
     locale: Annotated[
         str, typer.Option("--locale", help="Language of goals and screens: en, de, ja or ar.")
     ] = "en",
+    held_out: Annotated[
+        bool,
+        typer.Option(
+            "--held-out",
+            help="As many again with phrasings and looks that training never has, reported apart.",
+        ),
+    ] = False,
     seats: Annotated[int, typer.Option("--seats", min=1, help="Episodes side by side.")] = 32,
     json: Json = False,
 ) -> None:
@@ -66,22 +73,31 @@ def evaluate(
         chosen = templates_of(suite)
     except UnknownTaskError as error:
         raise MisuseError(str(error)) from error
+    if held_out and split is not Split.TEST:
+        raise MisuseError("only the test split has held-out phrasings and looks: --split test")
     actor = actor_of(policy, bundle=bundle, base=base)
-    wanted = instances(
-        chosen,
-        count=n,
-        seed_base=seed_base,
-        split=split,
-        actor=actor.name,
-        temperature=temperature,
-        locale=_locale(locale),
-    )
-    played = list(_shown(play_all(wanted, actor, seats=seats), len(wanted), out))
+    language = _locale(locale)
+
+    def play(*, apart: bool) -> list[Played]:
+        wanted = instances(
+            chosen,
+            count=n,
+            seed_base=seed_base,
+            split=split,
+            actor=actor.name,
+            temperature=temperature,
+            locale=language,
+            held_out=apart,
+        )
+        return list(_shown(play_all(wanted, actor, seats=seats), len(wanted), out))
+
+    played = play(apart=False)
+    apart = play(apart=True) if held_out else []
     figures = figures_of(chosen, played)
     out.rows("template", (_row(one) for one in figures), title=f"{split} split")
     out.summary(
         **summary_of(figures),
-        by=_by(parts_of(chosen, played)),
+        by=_by(parts_of(chosen, [*played, *apart])),
         policy=policy or RELEASE,
         release_id=actor.release_id if actor.name == RELEASE else None,
         digest=actor.digest,

@@ -63,19 +63,23 @@ def test_instances_in_another_locale_are_the_same_tasks_in_other_looks():
 
 def test_held_out_phrasings_and_looks_are_parts_of_their_own():
     chosen = [one for one in templates_of("clock") if one.counts]
-    played = [ended(one, EndReason.FINISH, score=1.0) for one in drawn(chosen, 80)]
+    ordinary, apart = drawn(chosen, 60), drawn(chosen, 60, held_out=True)
+    played = [ended(one, EndReason.FINISH, score=1.0) for one in (*ordinary, *apart)]
 
     parts = parts_of(chosen, played)
 
+    assert len({one.id for one in (*ordinary, *apart)}) == 120
     for what in ("phrasing", "look"):
-        assert parts[what]["seen"].n + parts[what]["held_out"].n == 80
-        assert 5 <= parts[what]["held_out"].n <= 40
+        assert parts[what]["seen"].n + parts[what]["held_out"].n == 120
+        assert 30 <= parts[what]["held_out"].n <= 50
         assert parts[what]["seen"].successes == parts[what]["seen"].n
+        assert parts_of(chosen, played[:60])[what]["held_out"].n == 0
 
 
 def test_nothing_is_held_out_in_training():
     chosen = templates_of("clock")
-    played = [ended(one, EndReason.FINISH) for one in drawn(chosen, 20, split=Split.TRAIN)]
+    wanted = drawn(chosen, 20, split=Split.TRAIN, held_out=True)
+    played = [ended(one, EndReason.FINISH) for one in wanted]
 
     parts = parts_of(chosen, played)
 

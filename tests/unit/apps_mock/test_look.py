@@ -56,20 +56,29 @@ def test_looks_have_the_three_screen_sizes():
     assert sizes == set(SCREEN_SIZES)
 
 
-def test_a_quarter_of_the_test_splits_looks_is_held_out_and_no_other():
-    looks = [draw_look(Split.TEST, seed) for seed in range(400)]
+def test_a_held_out_look_is_the_test_splits_alone_and_the_twin_of_an_ordinary_one():
+    for seed in range(40):
+        number = look_number("en", seed, held_out_look=True)
+        plain, apart = draw_look(Split.TEST, seed), draw_look(Split.TEST, number)
 
-    share = sum(look.held_out for look in looks) / len(looks)
-    assert 0.15 < share < 0.35
-    for split in (Split.TRAIN, Split.VALIDATION):
-        assert not any(draw_look(split, seed).held_out for seed in range(200))
+        assert apart.held_out
+        assert not plain.held_out
+        assert (apart.width_px, apart.font_scale, apart.scheme, apart.dark) == (
+            plain.width_px,
+            plain.font_scale,
+            plain.scheme,
+            plain.dark,
+        )
+        for split in (Split.TRAIN, Split.VALIDATION):
+            assert draw_look(split, number) == draw_look(split, seed)
+            assert not draw_look(split, number).held_out
 
 
 def test_held_out_wordings_and_layouts_show_in_held_out_looks_alone():
     compose = wording("Compose", "New message", held_out=("Write a message",))
     for split in Split:
         for seed in range(120):
-            look = draw_look(split, seed)
+            look = draw_look(split, look_number("en", seed, held_out_look=seed % 2 == 0))
             assert (look.word(compose) == "Write a message") == look.held_out
             assert (look.word("save") in HELD_OUT_WORDINGS["save"]) == look.held_out
             assert (look.primary_place == "floating") == look.held_out

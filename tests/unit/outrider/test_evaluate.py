@@ -142,7 +142,7 @@ def test_templates_that_do_not_count_are_set_aside():
 
 def test_seen_and_held_out_phrasings_and_looks_are_reported_apart(capsys):
     code, rows, _ = run_json(
-        capsys, "--policy", "noop", "--suite", "clock", "--n", 60, "--locale", "de"
+        capsys, "--policy", "noop", "--suite", "clock", "--n", 60, "--locale", "de", "--held-out"
     )
     by = rows[-1]["by"]
 
@@ -150,9 +150,18 @@ def test_seen_and_held_out_phrasings_and_looks_are_reported_apart(capsys):
     assert rows[-1]["locale"] == "de"
     for parts in by.values():
         assert parts["seen"]["n"] > parts["held_out"]["n"] > 0
-        assert parts["seen"]["n"] + parts["held_out"]["n"] == rows[-1]["n"]
+        assert parts["seen"]["n"] + parts["held_out"]["n"] == 2 * rows[-1]["n"]
         assert parts["seen"]["success"] == 0.0
     assert set(by) == {"phrasing", "look"}
+
+
+def test_only_the_test_split_has_held_out_instances(capsys):
+    code, _, error = run_json(
+        capsys, "--policy", "noop", "--suite", "clock", "--split", "train", "--held-out"
+    )
+
+    assert code == 2
+    assert "--split test" in error
 
 
 def test_nothing_but_env_errors_is_no_valid_evaluation():
