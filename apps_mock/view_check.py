@@ -5,10 +5,10 @@ It runs only once the layout has failed: views are built too often to be checked
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from functools import lru_cache
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from apps_mock.widgets import Screen
 
@@ -22,7 +22,8 @@ def view_fault(screen: object) -> str:
 
 def _faults(value: object, where: str) -> Iterator[str]:
     """Faults of a widget's fields, and of the widgets in them."""
-    for name, wanted in _fields(type(value)).items():
+    # mypy takes a class of object for unhashable; every class hashes
+    for name, wanted in _fields(cast("Hashable", type(value))).items():
         given = getattr(value, name)
         if not _fits(given, wanted):
             yield (
@@ -36,7 +37,7 @@ def _faults(value: object, where: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=64)
-def _fields(kind: type) -> dict[str, Any]:  # Any: annotations are of many kinds
+def _fields(kind: Any) -> dict[str, Any]:  # Any: a class; annotations are of many kinds
     return get_type_hints(kind)
 
 
@@ -48,8 +49,9 @@ def _fits(given: object, wanted: Any) -> bool:  # Any: as above
         return given in get_args(wanted)
     if origin is tuple:
         one = get_args(wanted)[0]
-        plain = isinstance(given, tuple) and not hasattr(given, "_fields")
-        return plain and all(_fits(part, one) for part in given)
+        if not isinstance(given, tuple) or hasattr(given, "_fields"):
+            return False
+        return all(_fits(part, one) for part in given)
     if wanted is None or wanted is type(None):
         return given is None
     return isinstance(given, wanted)

@@ -208,7 +208,8 @@ def _save(state: TodoState, _event: Event) -> TodoState:
     if page.name == "edit":
         todos = changed(data.todos, page.argument, **values)
         return state.with_data(replace(data, todos=todos)).popped()
-    todo = Todo(id=fresh_id(data.todos, "t"), **values)
+    new_id = fresh_id(data.todos, "t")
+    (todo,) = changed((Todo(new_id, name),), new_id, **values)
     data = replace(data, todos=(*data.todos, todo))
     return state.with_data(data).popped().pushed(Page("todo", todo.id))
 

@@ -51,7 +51,7 @@ class Watched:
             finally:
                 self.injected[current[0]] = phone.injected
 
-        phone.reset, phone.act = remembering_reset, remembering_act
+        vars(phone).update(reset=remembering_reset, act=remembering_act)
         return seat
 
 
