@@ -38,6 +38,7 @@ from sync.vocabulary import (
     Assignment,
     AssignmentId,
     DeviceId,
+    EndReason,
     Episode,
     EpisodeId,
     Split,
@@ -250,9 +251,11 @@ def _oracles(
 
 
 def _why(episode: Episode, verdict: Verdict) -> str:
+    if episode.end_reason is EndReason.ENV_ERROR:
+        return episode.end_detail
     broken = [f"{check.name} ({check.reason})" for check in verdict.checks if not check.passed]
     ended = f"{episode.end_reason} after {len(episode.steps)} steps"
-    return "; ".join((ended, *broken, *filter(None, [episode.end_detail])))
+    return "; ".join((ended, *broken))
 
 
 def _all_mutants(ending: Ending, mutations: Mutations | None) -> Iterator[Mutant]:
