@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from random import Random
+from dataclasses import replace
 
 from apps_mock.phone import MockPhone
-from apps_mock.tasks import SUITE_VERSION, templates
+from apps_mock.tasks import SUITE_VERSION, draw, furnished, templates
 from device_runtime.ports import ResetOutcome
 from sync.vocabulary import Assignment
 
@@ -13,8 +13,8 @@ from sync.vocabulary import Assignment
 class OwnGoalPhone(MockPhone):
     """A clone for goals as text beside the tasks of templates.
 
-    A goal as text starts at the launcher of a furnished phone that follows from the assignment's
-    seed.
+    A goal as text starts at the launcher of a phone with every app; what is in them follows from
+    the assignment's seed.
     """
 
     def reset(self, assignment: Assignment) -> ResetOutcome:
@@ -24,6 +24,9 @@ class OwnGoalPhone(MockPhone):
         """
         if assignment.template or not assignment.goal:
             return super().reset(assignment)
-        furnished = Random(f"own goal/{assignment.seed}").choice(templates())
-        self.load(furnished.name, assignment.seed, assignment.split, assignment.look)
+        anything = draw(
+            templates()[0].name, seed=assignment.seed, split=assignment.split, look=assignment.look
+        )
+        phone = furnished(seed=assignment.seed, split=assignment.split)
+        self.load_task(replace(anything, goal=assignment.goal, state=phone))
         return ResetOutcome(goal=assignment.goal, suite_version=SUITE_VERSION)

@@ -218,6 +218,15 @@ def draw(template_name: str, *, seed: int, split: Split, look: int) -> Task:
     )
 
 
+def furnished(*, seed: int, split: Split) -> PhoneState:
+    """A phone with every app, as somebody may own it; the same arguments give the same phone."""
+    random = Random(f"phone|{split}|{seed}")
+    names = [*FIXTURES, *(label.lower() for label in OTHER_LABELS)]
+    apps = [(name, new_app_state(name, _furnished(name, split, random))) for name in names]
+    apps += [(name, new_app_state(name, None)) for name in _sold(apps)]
+    return PhoneState(tuple(apps), now=_some_minute(random))
+
+
 def _some_minute(random: Random) -> str:
     moment = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(minutes=random.randrange(365 * 24 * 60))
     return moment.strftime("%Y-%m-%dT%H:%M")

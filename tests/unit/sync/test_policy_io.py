@@ -11,7 +11,6 @@ import pytest
 from apps_mock.baselines import RandomPolicy
 from apps_mock.oracle import OraclePolicy
 from apps_mock.phone import MockPhone
-from apps_mock.tasks import templates
 from device_runtime.ports import PolicyRequest
 from sync.decoding import choice_mask, choices_of
 from sync.grammar import ACTION_TYPES, heads_of
@@ -20,37 +19,37 @@ from sync.policy_io import encode
 from sync.vocabulary import ActionKind, Split
 
 GOLDEN = {
-    "settings_switch": ("f0867fe3", "6821e4f62bc68eaf"),
-    "settings_choice": ("88b7dc46", "3b03948895fdfb8e"),
-    "settings_permission": ("d11faf1b", "7141280578a6c419"),
-    "settings_rename": ("6a5177cb", "31e56fef8974119d"),
-    "contacts_open": ("f56efef1", "5c2d1f70d637c393"),
-    "contacts_scroll": ("faacb428", "405e13418a623312"),
-    "contacts_search": ("304d25b3", "9cf6c5c255fad13b"),
-    "contacts_favourite": ("c1221e7c", "d8612a319b2ae986"),
-    "contacts_delete": ("94d58cb7", "4832165f23f1c312"),
-    "contacts_edit_phone": ("aec3fe55", "cc779f9852bb722d"),
-    "contacts_add": ("e26aee6a", "f87449c4b71c779f"),
-    "clock_toggle": ("76981c7d", "559df10ab84a3c2b"),
-    "clock_delete": ("a674ee4d", "7fed677d5959a3a5"),
-    "clock_add": ("2745ab71", "fe152651f5c29848"),
-    "clock_label": ("bcb6ad57", "54bd327c3fd9e016"),
-    "clock_add_labelled": ("11683f57", "d4079e03983a6b8e"),
-    "clock_timer": ("d23164ac", "6f25d6d347ae21da"),
-    "tickets_orders": ("3650d83c", "af11574e3b2e9c8b"),
-    "tickets_alert": ("0abce4e7", "8eb9869fff69b73e"),
-    "tickets_open_order": ("dca88287", "b165f1c2f220e359"),
-    "tickets_open_passenger": ("0bb78965", "7417343771b57420"),
-    "tickets_receipt": ("1712bd89", "edf08c28bcb4f3ba"),
-    "tickets_cancel": ("002c2dae", "0dcfd6cf1dac1156"),
-    "tickets_change_date": ("96289b9d", "2c87fa574aee82ee"),
-    "tickets_add_passenger": ("122e2269", "09f11bc141cc9c07"),
-    "tickets_find": ("38ea056d", "e45ee386fc1bf6b0"),
-    "tickets_find_class": ("9b444816", "b1e2eea2f7705375"),
-    "tickets_cheapest": ("ac4abca8", "b52aa47089d21049"),
-    "tickets_find_date": ("3eff6e42", "47b4a8db011c5245"),
-    "tickets_book_voucher": ("9eef6351", "67425442b54f6328"),
-    "tickets_book_date_class": ("e7222dec", "45302c7450897a89"),
+    "settings_switch": ("05220b71", "29075b441ade3885"),
+    "settings_choice": ("992f5169", "185c87f4a8f4b699"),
+    "settings_permission": ("380e9e87", "288922117b983919"),
+    "settings_rename": ("9fcec08f", "f5878b33c2487a4b"),
+    "contacts_open": ("1bcadb75", "cae47aad69c924bd"),
+    "contacts_scroll": ("3b328ed6", "de3f711604cd541f"),
+    "contacts_search": ("87baf6f4", "b213ee18a7867dcd"),
+    "contacts_favourite": ("5166c15f", "107bef067978d0f1"),
+    "contacts_delete": ("9f8b53d5", "86cb380c01a9a096"),
+    "contacts_edit_phone": ("466a5edb", "a3b5e17d852c8142"),
+    "contacts_add": ("5cf9925d", "148df1cf859295d8"),
+    "clock_toggle": ("7db7247a", "5c9f3b04a2f0c1e2"),
+    "clock_delete": ("f9f5946e", "f4f0a85b6706241b"),
+    "clock_add": ("06d89734", "4a5cc386225cca6f"),
+    "clock_label": ("249010b8", "9119e87bac7df744"),
+    "clock_add_labelled": ("191a126e", "9face602f427e631"),
+    "clock_timer": ("c0cd2c8d", "aac622f13f83bdfe"),
+    "tickets_orders": ("76111d52", "80b69894fd66a045"),
+    "tickets_alert": ("7bf21c76", "2840ccbebd8c98ed"),
+    "tickets_open_order": ("99da24db", "2d00d3ed9079141e"),
+    "tickets_open_passenger": ("9115a2f4", "622424813303cea3"),
+    "tickets_receipt": ("bd5d4efd", "c4f4d430bece297a"),
+    "tickets_cancel": ("4f9ccdc5", "c0222bdf89691eae"),
+    "tickets_change_date": ("028121d5", "4d28f4f830ddafee"),
+    "tickets_add_passenger": ("d062196d", "9307ba1828b7019d"),
+    "tickets_find": ("1ecf0fa6", "30ae50331763d1f0"),
+    "tickets_find_class": ("14f5dd17", "2b6141b16e844dd1"),
+    "tickets_cheapest": ("120c285c", "7109d2a04dfeff8a"),
+    "tickets_find_date": ("118a3459", "fbc37f7a8c0a3161"),
+    "tickets_book_voucher": ("ac96813c", "55fc06cd10aa0f6e"),
+    "tickets_book_date_class": ("b741e3ca", "3cea43ac558912c7"),
 }
 """By template: hash of the screens that two players saw, and of what the policy was shown.
 
@@ -70,7 +69,7 @@ def played(template, player, *, seed, steps=10):
         request = PolicyRequest(seen, goal, history, random, encoded=encoded)
         action = policy.decide([request])[0].action
         yield seen, encoded, history, action
-        if action.kind is ActionKind.FINISH:
+        if action.kind in {ActionKind.FINISH, ActionKind.ANSWER}:
             return
         valid = phone.act(action).valid
         changed = not same_screen(seen, phone.observe())
@@ -105,9 +104,9 @@ def hashes(template):
     return screens.hexdigest()[:8], encodings.hexdigest()[:16]
 
 
-@pytest.mark.parametrize("template", [one.name for one in templates()])
+@pytest.mark.parametrize("template", sorted(GOLDEN))
 def test_clones_are_shown_to_the_policy_as_ever(template):
-    assert (template, *hashes(template)) == (template, *GOLDEN.get(template, ()))
+    assert (template, *hashes(template)) == (template, *GOLDEN[template])
 
 
 def test_the_recorded_plays_have_typed_and_touched_something():
