@@ -19,7 +19,7 @@ def scene_with(*nodes: Node, **fields) -> Scene:
 
 
 def texts_in(picture: str) -> list[str]:
-    return [element.text for element in ET.fromstring(picture).iter(f"{SVG}text")]
+    return [element.text or "" for element in ET.fromstring(picture).iter(f"{SVG}text")]
 
 
 @pytest.mark.parametrize("template", ["contacts_edit_phone", "clock_add", "tickets_find"])
