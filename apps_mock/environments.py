@@ -9,80 +9,37 @@ error ends an episode as truncated with `info["env_error"]`: it is no reward, so
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from apps_mock.environment_actions import Taken, action_of, action_space, taken_of
 from apps_mock.evaluation import EVERY_SUITE, templates_of
 from apps_mock.phone import MockPhone
 from apps_mock.tasks import template_of
+from apps_mock.unicode_text import UnicodeText
 from device_runtime.agent import EpisodeMachine, EpisodeOrigin
 from device_runtime.errors import PhoneFaultError, PhoneLostError
 from device_runtime.ports import Decided
 from sync.clock import SystemClock
 from sync.vocabulary import (
-    Action,
-    ActionKind,
     Assignment,
     AssignmentId,
     DeviceId,
-    Direction,
     EndReason,
-    FinishStatus,
-    Key,
     Observation,
     Split,
     Verdict,
-    tap_element,
 )
-
-MAX_ELEMENTS = 128
-"""Elements of a screen that an action can point to."""
 
 MAX_TEXT = 65536
 PIXELS_WIDTH, PIXELS_HEIGHT = 270, 600
-_KINDS = tuple(ActionKind)
-_DIRECTIONS, _KEYS, _STATUSES = tuple(Direction), tuple(Key), tuple(FinishStatus)
 _SEEDS = 2**31
 
 Observed = dict[str, Any]  # Any: what each space holds
-Taken = dict[str, Any]  # Any: as above
-
-
-class UnicodeText(spaces.Space[str]):
-    """Any text up to a length; its samples are runs of lower-case letters and spaces."""
-
-    def __init__(self, max_length: int, seed: int | None = None) -> None:
-        super().__init__(dtype=str, seed=seed)
-        self.max_length = max_length
-
-    def sample(self, mask: Any = None, probability: Any = None) -> str:  # Any: unused by texts
-        """A short text."""
-        del mask, probability
-        letters = "abcdefghijklmnopqrstuvwxyz "
-        count = int(self.np_random.integers(1, 12))
-        return "".join(letters[int(self.np_random.integers(len(letters)))] for _ in range(count))
-
-    def contains(self, x: object) -> bool:
-        """Whether it is a text of a length that fits."""
-        return isinstance(x, str) and len(x) <= self.max_length
-
-    @property
-    def is_np_flattenable(self) -> bool:
-        """Texts are no arrays."""
-        return False
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, UnicodeText) and other.max_length == self.max_length
-
-    def __hash__(self) -> int:
-        return hash(("UnicodeText", self.max_length))
-
-    def __repr__(self) -> str:
-        return f"UnicodeText({self.max_length})"
 
 
 class PhoneEnv(gymnasium.Env[Observed, Taken]):
@@ -150,7 +107,10 @@ class PhoneEnv(gymnasium.Env[Observed, Taken]):
         return self._observed(), self._info(None)
 
     def step(self, action: Taken) -> tuple[Observed, float, bool, bool, dict[str, Any]]:
-        """Play one action; see `action_of` for its fields."""
+        """Play one action; see `action_of` for its fields.
+
+        Raises: ValueError: it is none; the text names the field and what may be in it.
+        """
         machine = self._machine
         if machine is None or machine.end_reason is not None:
             raise gymnasium.error.ResetNeeded("the episode has ended: call reset")
@@ -250,71 +210,6 @@ class PhoneEnv(gymnasium.Env[Observed, Taken]):
             "env_error": end is EndReason.ENV_ERROR,
             "progress": 0.0 if verdict is None else verdict.progress,
         }
-
-
-def action_space() -> spaces.Dict:
-    """An action's fields; which of them count depends on "kind" (see `action_of`)."""
-    return spaces.Dict(
-        {
-            "kind": spaces.Discrete(len(_KINDS)),
-            "element": spaces.Discrete(MAX_ELEMENTS + 1),
-            "point": spaces.Box(0.0, 1.0, (4,), np.float32),
-            "direction": spaces.Discrete(len(_DIRECTIONS)),
-            "key": spaces.Discrete(len(_KEYS)),
-            "status": spaces.Discrete(len(_STATUSES)),
-            "text": UnicodeText(256),
-        }
-    )
-
-
-def action_of(taken: Taken, seen: Observation) -> Action:
-    """The action that a sample of `action_space` stands for.
-
-    Fields: "kind" (place in `ActionKind`), "element" (1 + place in the observation; 0, or one that
-    is not there, takes the point), "point" (x, y, x2, y2 as fractions of the screen), "direction",
-    "key", "status" (places in their enums), "text" (what to type, answer, ask, or the app's name).
-    """
-    kind = _KINDS[int(taken["kind"])]
-    x, y, x2, y2 = (float(value) for value in taken["point"])
-    element = int(taken["element"]) - 1
-    pointed = element if 0 <= element < len(seen.elements) else None
-    match kind:
-        case ActionKind.TAP | ActionKind.LONG_PRESS | ActionKind.DOUBLE_TAP:
-            if pointed is not None:
-                return tap_element(seen, pointed, kind)
-            return Action(kind, x=x, y=y)
-        case ActionKind.SWIPE | ActionKind.DRAG:
-            return Action(kind, x=x, y=y, x2=x2, y2=y2)
-        case ActionKind.SCROLL:
-            direction = _DIRECTIONS[int(taken["direction"])]
-            return Action(kind, direction=direction, element=pointed)
-        case ActionKind.TYPE:
-            return Action(kind, text=str(taken["text"]), clear=True)
-        case ActionKind.KEY:
-            return Action(kind, key=_KEYS[int(taken["key"])])
-        case ActionKind.OPEN_APP:
-            return Action(kind, app=str(taken["text"]))
-        case ActionKind.WAIT:
-            return Action(kind, duration_ms=1000)
-        case ActionKind.FINISH:
-            return Action(kind, status=_STATUSES[int(taken["status"])])
-        case _:
-            return Action(kind, text=str(taken["text"]))
-
-
-def taken_of(action: Action) -> Taken:
-    """The sample of `action_space` that stands for an action: the other way round."""
-    points = (action.x, action.y, action.x2, action.y2)
-    text = action.app if action.kind is ActionKind.OPEN_APP else action.text
-    return {
-        "kind": _KINDS.index(action.kind),
-        "element": 0 if action.element is None else action.element + 1,
-        "point": np.array([value or 0.0 for value in points], np.float32),
-        "direction": _DIRECTIONS.index(action.direction) if action.direction else 0,
-        "key": _KEYS.index(action.key) if action.key else 0,
-        "status": _STATUSES.index(action.status) if action.status else 0,
-        "text": cast("str", text or ""),
-    }
 
 
 def tree_text(seen: Observation) -> str:

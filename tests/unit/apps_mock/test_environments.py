@@ -2,15 +2,25 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
+from copy import deepcopy
+from importlib.metadata import EntryPoint
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector.utils import (
+    create_shared_memory,
+    read_from_shared_memory,
+    write_to_shared_memory,
+)
 
 from apps_mock import gymnasium_plugin
-from apps_mock.environments import MAX_ELEMENTS, action_of, taken_of, tree_text
+from apps_mock.environment_actions import MAX_ELEMENTS, action_of, taken_of
+from apps_mock.environments import tree_text
 from apps_mock.tasks import suites, templates
+from apps_mock.unicode_text import UnicodeText
 from device_runtime.errors import UnknownTaskError
 from sync.vocabulary import (
     Action,
@@ -104,6 +114,68 @@ def test_two_make_a_vector():
     assert len(observed["goal"]) == 2
     assert rewards.shape == terminations.shape == truncations.shape == (2,)
     envs.close()
+
+
+def test_processes_make_a_vector_and_share_their_texts():
+    envs = gymnasium.make_vec("outrider/clock-v0", num_envs=2, vectorization_mode="async")
+    alone = made("clock")
+
+    observed, _ = envs.reset(seed=[1, 2])
+    goals = [alone.reset(seed=seed)[0]["goal"] for seed in (1, 2)]
+    assert tuple(observed["goal"]) == tuple(goals)
+    first = observed["tree"]
+    later, rewards, *_ = envs.step(envs.action_space.sample())
+
+    assert observed["tree"] == first == tuple(first)
+    assert all(tree.startswith("org.") and "\n" in tree for tree in later["tree"])
+    assert rewards.shape == (2,)
+    envs.close()
+
+
+def test_shared_texts_show_what_was_written_last():
+    space = UnicodeText(8)
+    memory = create_shared_memory(space, n=2)
+    shared = read_from_shared_memory(space, memory, n=2)
+    write_to_shared_memory(space, 0, "日本 😀", memory)
+    write_to_shared_memory(space, 1, "longer", memory)
+    kept = deepcopy(shared)
+    write_to_shared_memory(space, 1, "", memory)
+
+    assert list(shared) == ["日本 😀", ""]
+    assert (shared[0:1], len(shared)) == (("日本 😀",), 2)
+    assert kept == ("日本 😀", "longer")
+
+
+def test_the_packages_metadata_tell_gymnasium_of_its_environments(root):
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    [(name, value)] = project["entry-points"]["gymnasium.envs"].items()
+
+    assert name == "__root__"
+    assert EntryPoint(name, value, "gymnasium.envs").load() is gymnasium_plugin.register
+
+
+@pytest.mark.parametrize(
+    ("action", "text"),
+    [
+        (None, "an action is a dict with the fields kind, element, .* not None"),
+        (5, "an action is a dict .* not 5"),
+        ({"kind": 99}, "lacks element, point, direction"),
+        ({**taken_of(finish()), "kind": 99}, "kind is 99: give a whole number 0.*0 tap"),
+        ({**taken_of(finish()), "kind": "tap"}, "kind is 'tap'"),
+        ({**taken_of(finish()), "status": True}, "status is True"),
+        ({**taken_of(finish()), "element": 129}, r"element is 129: give a whole number 0\.\.128"),
+        ({**taken_of(finish()), "point": (0.5, 0.5)}, "point is .* x, y, x2, y2"),
+        ({**taken_of(finish()), "point": (0.5, float("nan"), 0, 0)}, "point is"),
+        ({**taken_of(finish()), "point": None}, "point is None"),
+        ({**taken_of(finish()), "text": None}, "text is None"),
+    ],
+)
+def test_what_is_no_action_is_named_with_its_field(action, text):
+    env = made("clock")
+    env.reset(seed=1)
+
+    with pytest.raises(ValueError, match=text):
+        env.step(action)
 
 
 def test_unknown_names_are_refused():
