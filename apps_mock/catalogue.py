@@ -11,7 +11,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 from sync.errors import RejectedError
 
@@ -49,8 +49,11 @@ def knows(text: str, locale: Locale) -> bool:
     return locale == "en" or text in _catalogue(locale)
 
 
-def add_texts(path: Path) -> None:
+def add_texts(path: Path, app: str = "") -> None:
     """Take the translations of a user's own app in: a file as those in `locales/`.
+
+    Args:
+        app: the app's name, so that `file_of` tells where what it says belongs.
 
     Raises: RejectedError: it is no such file.
     """
@@ -59,15 +62,41 @@ def add_texts(path: Path) -> None:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RejectedError(f"{path}: {error}; repair it", reason="malformed") from error
     for text, translations in texts.items():
-        if not isinstance(translations, dict):
-            raise RejectedError(
-                f'{path}: {text!r} has no table; write ["{text}"] and below it de = "…"',
-                reason="malformed",
-            )
+        _check(path, text, translations)
+    for text, translations in texts.items():
         for locale in LOCALES:
             if locale in translations:
-                _catalogue(locale)[text] = str(translations[locale])
+                _catalogue(locale)[text] = translations[locale]
     _originals.cache_clear()
+    if app:
+        _own_files[app] = str(path)
+
+
+def _check(path: Path, text: str, translations: object) -> None:
+    if not isinstance(translations, dict):
+        raise RejectedError(
+            f'{path}: {text!r} has no table; write ["{text}"] and below it de = "…"',
+            reason="malformed",
+        )
+    for locale, said in translations.items():
+        if locale not in LOCALES:
+            known = ", ".join(each for each in LOCALES if each != "en")
+            raise RejectedError(
+                f'{path}: ["{text}"] has a line {locale}; write one of {known}', reason="malformed"
+            )
+        if not isinstance(said, str):
+            raise RejectedError(
+                f'{path}: ["{text}"] {locale} is {said!r}; write it in quotes: {locale} = "{said}"',
+                reason="malformed",
+            )
+
+
+_own_files: Final[dict[str, str]] = {}
+
+
+def file_of(app: str) -> str:
+    """The file that the translations of what an app says belong in."""
+    return _own_files.get(app, f"locales/{app}.toml")
 
 
 @lru_cache(maxsize=len(LOCALES))

@@ -27,7 +27,8 @@ from apps_mock.app import (
     Tell,
 )
 from apps_mock.apps.system import CLIP, Clip, Notification, Permission, SystemData
-from apps_mock.errors import AppCrashError
+from apps_mock.blame import place_of
+from apps_mock.errors import AppCrashError, UpdateError
 from apps_mock.phone_state import (
     Overlay,
     PhoneState,
@@ -78,9 +79,21 @@ def sent(state: PhoneState, name: str, event: Event, depth: int = 0) -> PhoneSta
 
 def _stepped(app: AnyApp, state: AnyAppState, event: Event) -> AnyAppState:
     try:
-        return app.step(state, event)
+        return _given(app, app.step(state, event))
     except Exception as error:
         raise AppCrashError(app.name, f"update on {event.name!r}", error) from error
+
+
+def _given(app: AnyApp, after: object) -> AnyAppState:
+    """What an update gave.
+
+    Raises: UpdateError: it is no state.
+    """
+    if isinstance(after, AppState):
+        return after
+    raise UpdateError(
+        f"{place_of(app.update)}update gave {after!r:.60}; return the AppState in every case"
+    )
 
 
 def carried_out(
@@ -140,7 +153,7 @@ def _told(state: PhoneState, name: str, event: Event, depth: int) -> PhoneState:
             name, before.with_data(flipped(before.data, event.value, event.extra))
         )
     try:
-        after = app.update(before.seeing(provided_for(app, state)), event)
+        after = _given(app, app.update(before.seeing(provided_for(app, state)), event))
     except Exception as error:
         raise AppCrashError(name, f"update on {event.name!r}", error) from error
     told = state.with_app(name, AppState(after.data, before.stack))

@@ -6,6 +6,10 @@ ProjectError
 └── MockAppError                            base of the errors that only this package raises
     ├── TaskDrawError                       the entities of a split cannot fill a template
     ├── BrokenTemplateError                 a template's own code broke, or a mutator's
+    ├── SetUpError                          a template's `set_up` gave what no task is made of
+    ├── MutatorError                        a mutator file gave what are no near misses
+    ├── UpdateError                         an app's `update` gave what is no state
+    ├── WordingError                        a look was asked for a wording that there is not
     ├── AppCrashError                       a clone's app broke: the episode becomes an env_error
     ├── FaultInjectedError                  a phone was broken by plan: as above
     ├── ActionsFileError                    a file of actions that holds something else
@@ -20,9 +24,7 @@ ProjectError
 
 from __future__ import annotations
 
-import traceback
-from pathlib import PurePath
-
+from apps_mock.blame import with_advice
 from device_runtime.errors import PhoneFaultError
 from sync.errors import ProjectError
 
@@ -35,22 +37,27 @@ class TaskDrawError(MockAppError):
     """A task's parameters cannot be drawn: the split has too few entities of a kind."""
 
 
-def _path(cause: Exception) -> str:
-    """The last places that an error came through."""
-    frames = traceback.extract_tb(cause.__traceback__)[-4:]
-    return " < ".join(
-        f"{PurePath(frame.filename).name}:{frame.lineno} in {frame.name}"
-        for frame in reversed(frames)
-    )
-
-
 class BrokenTemplateError(MockAppError):
     """The code of a template (its draw, its plan), or of a mutator file, raised an error."""
 
     def __init__(self, where: str, cause: Exception) -> None:
-        super().__init__(
-            f"{where} broke: {type(cause).__name__}: {cause} ({_path(cause)}); repair it"
-        )
+        super().__init__(f"{where}: {with_advice(cause)}")
+
+
+class SetUpError(MockAppError):
+    """A template's `set_up` gave what no task can be made of."""
+
+
+class MutatorError(MockAppError):
+    """A mutator file gave what are no near misses."""
+
+
+class UpdateError(MockAppError):
+    """An app's `update` gave what is no state."""
+
+
+class WordingError(MockAppError):
+    """A look was asked for a wording that there is not."""
 
 
 class AppCrashError(MockAppError, PhoneFaultError):
@@ -61,10 +68,7 @@ class AppCrashError(MockAppError, PhoneFaultError):
     """
 
     def __init__(self, app: str, where: str, cause: Exception) -> None:
-        super().__init__(
-            f"the app {app} broke in {where}: {type(cause).__name__}: {cause} ({_path(cause)}); "
-            "repair it"
-        )
+        super().__init__(f"the app {app} broke in {where}: {with_advice(cause)}")
         self.app = app
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from apps_mock.catalogue import LOCALES, Locale, knows, month_name, say
+from apps_mock.catalogue import LOCALES, Locale, file_of, knows, month_name, say
 from apps_mock.tasks import draw
 from apps_mock.templates import Template
 from sync.vocabulary import Split
@@ -21,15 +21,15 @@ def goal_faults(template: Template, seeds: Sequence[int]) -> tuple[str, ...]:
     """One line per fault; none is good."""
     phrasings = (*template.phrasings, *template.held_out)
     return (
-        *(fault for phrasing in phrasings for fault in _phrasing_faults(phrasing)),
+        *(fault for phrasing in phrasings for fault in _phrasing_faults(phrasing, template.app)),
         *_shared_goals(template, seeds),
     )
 
 
-def _phrasing_faults(phrasing: str) -> Iterator[str]:
+def _phrasing_faults(phrasing: str, app: str) -> Iterator[str]:
     for locale in LOCALES:
         if not knows(phrasing, locale):
-            yield f"the phrasing {phrasing!r} has no {locale} translation; add it to locales/"
+            yield f"the phrasing {phrasing!r} has no {locale} translation; add it to {file_of(app)}"
             continue
         said = say(phrasing, locale)
         if _LITERAL.search(said) or _months(locale).search(said):

@@ -13,6 +13,7 @@ from random import Random
 from typing import Literal, NamedTuple, TypeVar
 
 from apps_mock.catalogue import LOCALES, RIGHT_TO_LEFT, Locale, Term, day_text, say
+from apps_mock.errors import WordingError
 from apps_mock.mixing import mixed
 from apps_mock.theme import SCHEMES
 from sync.vocabulary import Split
@@ -184,11 +185,20 @@ class Look:
         return round(dp * self.density)
 
     def word(self, key: str | Wording) -> str:
-        """How this look writes a thing, in its locale: one of `WORDINGS`, or an app's own."""
+        """How this look writes a thing, in its locale: one of `WORDINGS`, or an app's own.
+
+        Raises: WordingError: there is no such wording.
+        """
         if isinstance(key, Wording):
             texts = key.held_out if self.held_out and key.held_out else key.texts
             return say(texts[mixed(f"{self.seed}|{key.texts[0]}") % len(texts)], self.locale)
-        return say(self.wording[key], self.locale)
+        text = self.wording.get(key)
+        if text is None:
+            raise WordingError(
+                f"look.word has no {key!r}; use a key of look.WORDINGS, or a wording(...) of your "
+                "own"
+            )
+        return say(text, self.locale)
 
     def say(self, text: str) -> str:
         """A text that every look writes alike, in this look's locale."""

@@ -6,12 +6,14 @@ the phone with what the policy claimed at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any, Final
 
 from apps_mock.alterations import altered, off_by_one, rewritten
+from apps_mock.blame import place_of
+from apps_mock.errors import MutatorError
 from apps_mock.false_claims import false_claims
 from apps_mock.phone_state import PhoneState
 from apps_mock.records import changed, find, fresh_id, tables_of, without
@@ -297,7 +299,25 @@ def _other_pages(ending: Ending) -> Iterator[_Named]:
             yield kind, f"{field} holds {value!r}", end.with_app(app, typed)
 
 
-def user_mutants(ending: Ending, mutations: Iterable[tuple[str, PhoneState]]) -> Iterator[Mutant]:
-    """The near misses that somebody's own mutator file makes."""
-    for name, state in mutations:
-        yield Mutant(f"user: {name}", str(name), state, ending.claim)
+Mutations = Callable[[PhoneState, PhoneState, Wanted], Iterable[tuple[str, PhoneState]]]
+"""A user's own near misses: name and state of each, from the states at reset and at the end."""
+
+
+def user_mutants(ending: Ending, mutations: Mutations) -> Iterator[Mutant]:
+    """The near misses that somebody's own mutator file makes.
+
+    Raises: MutatorError: it gave something else.
+    """
+    where = f"{place_of(mutations)}mutations(before, end, wanted)"
+    given: object = mutations(ending.before, ending.end, ending.wanted)
+    if not isinstance(given, Iterable):
+        raise MutatorError(f"{where} gave {given!r:.60}; yield pairs (name, state) in it")
+    for each in given:
+        match each:
+            case (str() as name, PhoneState() as state):
+                yield Mutant(f"user: {name}", name, state, ending.claim)
+            case _:
+                raise MutatorError(
+                    f"{where} yielded {each!r:.60}; yield pairs (name, state) whose state is a "
+                    "changed PhoneState"
+                )

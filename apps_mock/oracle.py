@@ -71,7 +71,7 @@ def next_action(phone: MockPhone, observation: Observation) -> Action:
     ends_by_claim = task.wanted.answer is not None or task.wanted.infeasible
     if findings.reached and not ends_by_claim:
         return finish()
-    app, plan = _under_way(task, scene.state)
+    app, plan = under_way(task, scene.state)
     action = past_interruption(task, app, scene) or _repair(findings, scene)
     if action is not None:
         return action
@@ -90,7 +90,7 @@ def _cannot_do_more(findings: Findings, task: Task) -> bool:
     return done and task.wanted.answer is None
 
 
-def _under_way(task: Task, state: PhoneState) -> tuple[str, Plan]:
+def under_way(task: Task, state: PhoneState) -> tuple[str, Plan]:
     """The app and the plan of the first stage that is not over, or of the task itself."""
     for stage in task.stages:
         if not _is_over(stage, task, state):

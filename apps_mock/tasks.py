@@ -16,6 +16,7 @@ from apps_mock.look import draw_look, says_held_out
 from apps_mock.phone_state import PhoneState, new_app_state
 from apps_mock.plans import Plan, Stage
 from apps_mock.registry import APPS, FIXTURES, SYSTEM, TASK_APPS
+from apps_mock.set_up_check import check_apps, checked, filled
 from apps_mock.suites import (
     browser,
     calendar,
@@ -177,23 +178,26 @@ def _sold(apps: list[tuple[str, AnyAppState]]) -> list[str]:
 def draw(template_name: str, *, seed: int, split: Split, look: int) -> Task:
     """The task number `seed` of a template in a split; the same arguments give the same task.
 
-    Raises: UnknownTaskError: there is no such template.
+    Raises:
+        UnknownTaskError: there is no such template.
+        SetUpError: its `set_up` gave what no task can be made of.
     """
     template = template_of(template_name)
     random = Random(f"task|{template_name}|{split}|{seed}")
     source = Draw(random, split)
-    instance = template.set_up(source)
+    instance = checked(template, template.set_up(source))
     drawn = draw_look(split, look)
     held_out = bool(template.held_out) and says_held_out(split, look)
     phrasing = random.choice(template.phrasings)
     if held_out:
         phrasing = Random(f"phrasing|{template_name}|{seed}").choice(template.held_out)
-    goal = drawn.say(phrasing).format_map(
-        {gap: drawn.spoken(word) for gap, word in instance.words.items()}
-    )
+    words = {gap: drawn.spoken(word) for gap, word in instance.words.items()}
+    goal = filled(template, drawn.say(phrasing), words)
     given = {template.app: instance.data, **instance.others}
+    needed = [*given, *_apps_used(instance)]
+    check_apps(template, needed)
     apps = []
-    for name in _app_names([*given, *_apps_used(instance)], random):
+    for name in _app_names(needed, random):
         data = given[name] if name in given else _furnished(name, split, random)
         apps.append((name, new_app_state(name, data)))
     apps += [(name, new_app_state(name, None)) for name in _sold(apps)]

@@ -12,14 +12,17 @@ Only files that somebody names are ever run.
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from apps_mock.app import App
+from apps_mock.blame import in_words
 from apps_mock.catalogue import add_texts
-from apps_mock.gates import Mutations
+from apps_mock.mutators import Mutations
 from apps_mock.registry import APPS, FIXTURES
 from apps_mock.tasks import add_templates
 from apps_mock.templates import Template
@@ -31,12 +34,27 @@ def read_mutations(path: Path) -> Mutations:
 
     Raises: RejectedError: there is no such file, it fails to load, or it defines no `mutations`.
     """
-    mutations: Mutations | None = getattr(_loaded(path), "mutations", None)
-    if mutations is None:
+    found: object = getattr(_loaded(path), "mutations", None)
+    if found is None:
         raise RejectedError(
             f"{path} defines no mutations(before, end, wanted): add one", reason="malformed"
         )
+    if not callable(found) or not _takes_three(found):
+        raise RejectedError(
+            f"{path}: mutations has to be a function of (before, end, wanted); write "
+            "`def mutations(before, end, wanted):`",
+            reason="malformed",
+        )
+    mutations: Mutations = found
     return mutations
+
+
+def _takes_three(function: Callable[..., object]) -> bool:
+    try:
+        inspect.signature(function).bind(None, None, None)
+    except TypeError:
+        return False
+    return True
 
 
 def add_app(path: Path) -> tuple[Template, ...]:
@@ -52,22 +70,35 @@ def add_app(path: Path) -> tuple[Template, ...]:
             "has them",
             reason="malformed",
         )
-    app, templates = module.APP, tuple(module.TEMPLATES)
-    if not isinstance(app, App) or not all(isinstance(one, Template) for one in templates):
-        raise RejectedError(
-            f"{path}: APP has to be an App and TEMPLATES a tuple of Template", reason="malformed"
-        )
-    if app.name in APPS:
-        raise RejectedError(
-            f"{path}: there is an app called {app.name!r} already; rename it", reason="malformed"
-        )
+    app, templates = module.APP, module.TEMPLATES
+    fault = _app_fault(app, templates, module.fixture)
+    if fault:
+        raise RejectedError(f"{path}: {fault}", reason="malformed")
     texts = path.with_suffix(".toml")
     if texts.is_file():
-        add_texts(texts)
+        add_texts(texts, app.name)
     APPS[app.name] = app
     FIXTURES[app.name] = module.fixture
     add_templates(templates)
-    return templates
+    return tuple(templates)
+
+
+def _app_fault(app: object, templates: object, fixture: object) -> str:
+    """What is wrong with what an app file defines; empty where nothing is."""
+    if not isinstance(app, App):
+        return f"APP has to be an App; it is {app!r:.60}"
+    if not isinstance(templates, (tuple, list)):
+        return f"TEMPLATES has to be a tuple of Template; it is {templates!r:.60}"
+    if not templates:
+        return "TEMPLATES is empty; add a Template"
+    wrong = [one for one in templates if not isinstance(one, Template)]
+    if wrong:
+        return f"TEMPLATES has to be a tuple of Template; in it is {wrong[0]!r:.60}"
+    if not callable(fixture):
+        return f"fixture has to be a function of (draw); it is {fixture!r:.60}"
+    if app.name in APPS:
+        return f"there is an app called {app.name!r} already; rename it"
+    return ""
 
 
 def _loaded(path: Path) -> Any:  # Any: a user's module has any attributes
@@ -78,17 +109,21 @@ def _loaded(path: Path) -> Any:  # Any: a user's module has any attributes
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
+    except SystemExit as error:
+        raise RejectedError(
+            f"{path}{line_of(error, path)}: the file ends the program (SystemExit); take that out",
+            reason="malformed",
+        ) from error
     except Exception as error:  # the user's code may raise anything
         raise RejectedError(
-            f"{path}{line_of(error, path)}: {type(error).__name__}: {error}; repair it",
-            reason="malformed",
+            f"{path}{line_of(error, path)}: {in_words(error)}; repair it", reason="malformed"
         ) from error
     return module
 
 
-def line_of(error: Exception, path: Path) -> str:
+def line_of(error: BaseException, path: Path) -> str:
     """`:12`, the last line of a file that an error came through; empty where it did not."""
-    if isinstance(error, SyntaxError):
+    if isinstance(error, SyntaxError) and error.filename == str(path):
         return f":{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if Path(frame.filename) == path]

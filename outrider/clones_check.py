@@ -19,7 +19,8 @@ from outrider.output import Output
 from sync.vocabulary import Split
 
 if TYPE_CHECKING:
-    from apps_mock.gates import GateRow, GateSettings, Share
+    from apps_mock.gate_episodes import GateSettings
+    from apps_mock.gate_rows import GateRow, Share
     from apps_mock.templates import Template
 
 
@@ -58,11 +59,10 @@ def check_clones(
         rows.append(row)
         out.line({"event": "template", **_row(row)})
     if not json:
-        out.rows("template", [_figures(row) for row in rows], title="Gates")
-        for row in rows:
-            for fault in (*row.faults, *row.survivors):
-                out.note(f"{row.template}: {fault}")
-    out.summary(**summary_of(rows))
+        for line in lines_of(rows):
+            out.note(line)
+    summary = summary_of(rows)
+    out.summary(**(summary if json else _counts(summary)))
     if not all(row.passed for row in rows):
         raise typer.Exit(1)
 
@@ -140,7 +140,7 @@ class _Gate:
         return gate(template_of(name), self._settings(), _COMPARED)
 
     def _settings(self) -> GateSettings:
-        from apps_mock.gates import GateSettings, looks_of
+        from apps_mock.gate_episodes import GateSettings, looks_of
         from apps_mock.user_files import read_mutations
 
         sample, mutator = self._sample, self._files.mutator
@@ -177,6 +177,7 @@ def _row(row: GateRow) -> dict[str, object]:
         "kinds": _kinds([row]),
         "survivors": row.survivors,
         "untranslated": [*row.screens.untranslated],
+        "widget_faults": [*row.screens.widgets],
         "layout_faults": [*row.screens.layout],
         "face_faults": [*row.screens.faces],
         "xml_faults": [*row.screens.xml],
@@ -200,6 +201,29 @@ def _figures(row: GateRow) -> dict[str, object]:
     }
 
 
+def lines_of(rows: Sequence[GateRow]) -> Iterator[str]:
+    """What a person reads: a line of figures per template, and below it one per fault."""
+    for row in rows:
+        yield row.template
+        weak = max(row.noop.rate, row.random.rate, row.typing_only.rate)
+        yield (
+            f"  {'passed' if row.passed else 'FAILED'}  "
+            f"oracle {row.oracle.solved}/{row.oracle.played}  steps {row.oracle_steps}  "
+            f"weak {weak:.3g}  near misses {row.killed}/{row.mutants}"
+        )
+        for fault in (*row.faults, *row.survivors):
+            yield f"  - {fault}"
+
+
+def _counts(summary: dict[str, object]) -> dict[str, object]:
+    """A summary with the number of what it lists: the list itself stands above."""
+    return {
+        name: len(value) if isinstance(value, list) else value
+        for name, value in summary.items()
+        if name != "kinds"
+    }
+
+
 def summary_of(rows: Sequence[GateRow]) -> dict[str, object]:
     """All templates together; weak policies over the templates that their limit holds for."""
     counted = [row for row in rows if row.counts]
@@ -219,6 +243,7 @@ def summary_of(rows: Sequence[GateRow]) -> dict[str, object]:
         "kinds": _kinds(rows),
         "survivors": [f"{row.template} {name}" for row in rows for name in row.survivors],
         "untranslated": _each([row.screens.untranslated for row in rows]),
+        "widget_faults": _each([row.screens.widgets for row in rows]),
         "layout_faults": _each([row.screens.layout for row in rows]),
         "face_faults": _each([row.screens.faces for row in rows]),
         "xml_faults": _each([row.screens.xml for row in rows]),

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from apps_mock.baselines import LexicalPolicy, NoopPolicy, RandomPolicy, TypingOnlyPolicy
-from apps_mock.gates import play
+from apps_mock.gate_episodes import play
 from apps_mock.phone import MockPhone
 from apps_mock.tasks import templates
 from device_runtime.ports import PolicyRequest

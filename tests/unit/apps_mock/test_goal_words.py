@@ -8,7 +8,7 @@ import pytest
 
 from apps_mock.catalogue import LOCALES, Term, knows
 from apps_mock.entities import Draw
-from apps_mock.gates import play
+from apps_mock.gate_episodes import play
 from apps_mock.look import draw_look, look_number
 from apps_mock.oracle import OraclePolicy
 from apps_mock.phone import MockPhone

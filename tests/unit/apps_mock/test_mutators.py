@@ -7,7 +7,7 @@ import pytest
 
 from apps_mock.alterations import altered, off_by_one, rewritten
 from apps_mock.false_claims import false_claims
-from apps_mock.gates import play
+from apps_mock.gate_episodes import play
 from apps_mock.mutators import Ending, mutants
 from apps_mock.oracle import OraclePolicy
 from apps_mock.phone import MockPhone

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from apps_mock.baselines import RandomPolicy
-from apps_mock.gates import play
+from apps_mock.gate_episodes import play
 from apps_mock.oracle import OraclePolicy
 from apps_mock.phone import MockPhone
 from apps_mock.replays import replay

@@ -7,12 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from apps_mock.gates import GateRow, Share, play
+from apps_mock import registry, tasks
+from apps_mock.gate_episodes import play
+from apps_mock.gate_rows import GateRow, Share
 from apps_mock.oracle import OraclePolicy
 from apps_mock.phone import MockPhone
+from apps_mock.scaffold import write_app
 from device_runtime.trajectory_log import TrajectoryLog
 from outrider import cli
-from outrider.clones_check import summary_of
+from outrider.clones_check import lines_of, summary_of
 from sync.clock import ManualClock
 from sync.vocabulary import Assignment, AssignmentId, EpisodeId, Split
 
@@ -82,6 +85,9 @@ def test_misuse_is_one_line_and_exit_code_2(capsys, options, text):
         ("def fixture(:\n", ":1: SyntaxError"),
         ("x = 1\n", "defines no APP, fixture, TEMPLATES"),
         ("APP = TEMPLATES = ()\nfixture = None\n", "APP has to be an App"),
+        ("raise SystemExit(0)\n", ":1: the file ends the program (SystemExit); take that out"),
+        ("import nowhere_at_all\n", ":1: ModuleNotFoundError: No module named 'nowhere_at_all'"),
+        ("raise ValueError('a\\nb')\n", ":1: ValueError: a b; repair it"),
     ],
 )
 def test_an_app_file_that_is_none_is_one_line_with_its_place(tmp_path, capsys, body, text):
@@ -94,6 +100,79 @@ def test_an_app_file_that_is_none_is_one_line_with_its_place(tmp_path, capsys, b
     assert f"{file}" in errors
     assert text in errors
     assert errors.count("\n") == 1
+
+
+@pytest.fixture
+def own_app(tmp_path, monkeypatch):
+    """An app file as `clones new` writes it, whose text can be changed; what it adds goes again."""
+    for module, name in ((registry, "APPS"), (registry, "FIXTURES"), (tasks, "_BY_NAME")):
+        monkeypatch.setattr(module, name, dict(getattr(module, name)))
+    path, texts = write_app("lender", tmp_path)
+
+    def changed(*, code=("", ""), toml=("", "")):
+        for file, (old, new) in ((path, code), (texts, toml)):
+            text = file.read_text(encoding="utf-8")
+            assert old in text
+            file.write_text(text.replace(old, new) if old else text, encoding="utf-8")
+        return path
+
+    return changed
+
+
+def test_an_app_file_without_templates_checks_nothing(capsys, own_app):
+    path = own_app(code=("TEMPLATES: tuple[Template, ...] = (", "TEMPLATES = ()\nOTHERS = ("))
+
+    code, rows, errors = run_json(capsys, "clones", "check", "--app-file", path)
+
+    assert (code, rows) == (2, [])
+    assert f"{path}: TEMPLATES is empty; add a Template" in errors
+
+
+@pytest.mark.parametrize(
+    ("toml", "text"),
+    [
+        (('de = "Nummer"', "de = 3"), '["Number"] de is 3; write it in quotes: de = "3"'),
+        (('de = "Nummer"', 'dee = "Nummer"'), '["Number"] has a line dee; write one of de, ja, ar'),
+    ],
+)
+def test_a_translation_that_is_none_names_file_key_and_locale(capsys, own_app, toml, text):
+    path = own_app(toml=toml)
+
+    code, _, errors = run_json(capsys, "clones", "check", "--app-file", path)
+
+    assert code == 2
+    assert f"{path.with_suffix('.toml')}: {text}" in errors
+
+
+def test_a_mutator_with_another_signature_is_misuse(tmp_path, capsys):
+    file = tmp_path / "mine.py"
+    file.write_text("def mutations(before):\n    yield 'a', before\n")
+
+    code, _, errors = run_json(capsys, "clones", "check", "--mutator", file)
+
+    assert code == 2
+    assert "mutations has to be a function of (before, end, wanted)" in errors
+
+
+def test_people_read_a_line_of_figures_and_each_fault_once(capsys):
+    code = cli.run(["clones", "check", "--template", "clock_toggle", *QUICK[:-1]])
+
+    lines = capsys.readouterr().out.splitlines()
+    assert code == 0
+    assert lines[0] == "clock_toggle"
+    assert lines[1].startswith("  passed  oracle 1/1  steps 3  weak 0  near misses ")
+    assert lines[-1].startswith("summary  templates 1  passed 1  failed 0  ")
+
+
+def test_faults_are_listed_below_their_template_and_counted_in_the_summary():
+    row = GateRow("a", oracle=Share(4, 4), noop=Share(100, 50), goals=("a goal",))
+
+    assert [*lines_of([row])] == [
+        "a",
+        "  FAILED  oracle 4/4  steps 0  weak 0.5  near misses 0/0",
+        "  - noop solved 50 of 100; make the task harder to stumble into",
+        "  - a goal",
+    ]
 
 
 def test_a_mutator_file_without_mutations_is_misuse(tmp_path, capsys):
