@@ -130,16 +130,26 @@ def read_policy_file(path: Path) -> Policy:
     try:
         spec.loader.exec_module(module)
     except Exception as error:  # the user's code may raise anything
-        raise RejectedError(
-            f"{path} cannot be loaded ({type(error).__name__}: {error})", reason="malformed"
-        ) from error
+        raise _broken(error, path) from error
     return _policy_in(module, path)
+
+
+def _broken(error: Exception, path: Path) -> RejectedError:
+    from apps_mock.user_files import line_of  # noqa: PLC0415 - it loads the gates
+
+    return RejectedError(
+        f"{path}{line_of(error, path)}: {type(error).__name__}: {error}; repair it",
+        reason="malformed",
+    )
 
 
 def _policy_in(module: Any, path: Path) -> Policy:  # Any: a user's module has any attributes
     made: Callable[[], Policy] | None = getattr(module, "Policy", None)
     if made is not None:
-        return made()
+        try:
+            return made()
+        except Exception as error:  # the user's code may raise anything
+            raise _broken(error, path) from error
     decide = getattr(module, "decide", None)
     if decide is None:
         raise RejectedError(

@@ -191,6 +191,17 @@ class Draw:
         """A phone number of eight digits."""
         return self.code("0123456789", 8)
 
+    def day(self) -> str:
+        """A day of 2025 as `2025-03-14`; as `14 March` it belongs to the split."""
+
+        def make() -> str:
+            while True:
+                day = date(2025, 1, 1) + timedelta(days=self.random.randrange(365))
+                if split_of(spelled(day)) is self.split:
+                    return day.isoformat()
+
+        return self._fresh(make)
+
     def days(self, count: int) -> tuple[tuple[str, ...], int]:
         """Consecutive days as `14 May`, and the index (not 0) of one that belongs to the split."""
         while True:

@@ -58,11 +58,11 @@ def templates_of(names: str) -> tuple[Template, ...]:
     """
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     unknown = [name for name in wanted if name not in {EVERY_SUITE, *suites()}]
-    if unknown or not wanted:
-        known = ", ".join((*suites(), EVERY_SUITE))
-        raise UnknownTaskError(
-            f"no suite is called {', '.join(unknown) or 'nothing'}; there are {known}"
-        )
+    known = ", ".join((*suites(), EVERY_SUITE))
+    if not wanted:
+        raise UnknownTaskError(f"no suite is named; name some of {known}")
+    if unknown:
+        raise UnknownTaskError(f"no suite is called {', '.join(unknown)}; there are {known}")
     return tuple(
         one for one in templates() if EVERY_SUITE in wanted or any(map(one.belongs_to, wanted))
     )

@@ -212,7 +212,12 @@ def write_app(name: str, folder: Path) -> tuple[Path, Path]:
 
     Raises: AppNameError: the name cannot be used, or a file of that name is there already.
     """
-    if not (name.isidentifier() and name.islower() and name.isascii()) or keyword.iskeyword(name):
+    if keyword.iskeyword(name):
+        raise AppNameError(
+            f"{name!r} is a word of Python's own and cannot be an app's name: choose another, such "
+            f"as {name}_app"
+        )
+    if not (name.isidentifier() and name.islower() and name.isascii()):
         raise AppNameError(
             f"{name!r} cannot be an app's name: use small letters, digits and _, such as pantry"
         )

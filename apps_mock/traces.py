@@ -20,14 +20,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 import msgspec
 
 from apps_mock.errors import ActionsFileError
 from apps_mock.phone import MockPhone
-from sync.vocabulary import Action, ActionKind, Observation, tap_element
+from sync.vocabulary import (
+    Action,
+    ActionKind,
+    Direction,
+    FinishStatus,
+    Key,
+    Observation,
+    tap_element,
+)
 
 _ENDS: Final = frozenset({ActionKind.FINISH, ActionKind.ANSWER})
 
@@ -55,17 +63,33 @@ class TraceStep:
 def read_actions(text: str) -> list[object]:
     """The entries of a JSON list, or of JSON lines.
 
-    Raises: ActionsFileError: the text is neither.
+    Raises: ActionsFileError: the text is neither, or holds no action.
     """
+    entries = _listed(text) if text.lstrip().startswith("[") else _lines_of(text)
+    if not entries:
+        raise ActionsFileError(f"there are no actions; write some, such as {_EXAMPLE}")
+    return entries
+
+
+def _listed(text: str) -> list[object]:
     try:
-        if text.lstrip().startswith("["):
-            entries: list[object] = json.loads(text)
-            return entries
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        entries: list[object] = json.loads(text)
     except ValueError as error:
-        raise ActionsFileError(f"actions are a JSON list or one JSON object a line: {error}") from (
-            error
-        )
+        raise ActionsFileError(f"the JSON list of actions is broken: {error}; repair it") from error
+    return entries
+
+
+def _lines_of(text: str) -> list[object]:
+    entries: list[object] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            entries += [json.loads(line)] if line.strip() else []
+        except ValueError as error:
+            raise ActionsFileError(
+                f"line {number} is no JSON ({error}): actions are a JSON list, or one JSON object "
+                "a line"
+            ) from error
+    return entries
 
 
 def played(phone: MockPhone, entries: Sequence[object]) -> Iterator[TraceStep]:
@@ -99,14 +123,12 @@ def action_of(entry: object, seen: Observation, index: int = 0) -> Action:
     if not isinstance(entry, Mapping) or not entry:
         raise ActionsFileError(f"action {index} is {entry!r}: write an object such as {_EXAMPLE}")
     try:
-        if "kind" not in entry and len(entry) == 1:
-            [(name, value)] = entry.items()
-            return _short(ActionKind(name), value, seen)
-        return msgspec.convert(dict(entry), Action)
-    except (ValueError, TypeError) as error:  # msgspec's ValidationError is a ValueError
-        raise ActionsFileError(f"action {index} is no action ({error}): {_EXAMPLE} is one") from (
-            error
-        )
+        if "kind" in entry:
+            return _whole(dict(entry))
+        return _short(dict(entry), seen)
+    except ValueError as error:  # msgspec's ValidationError is one
+        written = json.dumps(entry, ensure_ascii=False)
+        raise ActionsFileError(f"action {index}, {written}: {error}") from error
 
 
 _EXAMPLE: Final = '{"tap": [0.5, 0.1]}'
@@ -124,26 +146,73 @@ _FIELDS: Final = {
 }
 """Which field of an action the value of a short form is."""
 
+_CHOICES: Final[dict[str, tuple[str, ...]]] = {
+    "direction": tuple(Direction),
+    "key": tuple(Key),
+    "status": tuple(FinishStatus),
+}
+_NAMES: Final = tuple(entry.name for entry in fields(Action))
+_MOST_LABELS: Final = 40
 
-def _short(kind: ActionKind, value: Any, seen: Observation) -> Action:  # Any: what JSON may hold
+
+def _whole(written: dict[str, Any]) -> Action:  # Any: what JSON may hold
+    """An action as the wire writes it."""
+    kind = _kind(written["kind"])
+    unknown = [name for name in written if name not in _NAMES]
+    if unknown:
+        raise ValueError(f"actions have no {', '.join(unknown)}; they have {', '.join(_NAMES)}")
+    for name, known in _CHOICES.items():
+        if written.get(name) is not None and written[name] not in known:
+            raise ValueError(f"there is no {name} {written[name]!r}; there are {', '.join(known)}")
+    return msgspec.convert({**written, "kind": kind.value}, Action)
+
+
+def _kind(name: Any) -> ActionKind:  # Any: as above
+    if name not in tuple(ActionKind):
+        raise ValueError(f"there is no action {name!r}; there are {', '.join(ActionKind)}")
+    return ActionKind(name)
+
+
+def _short(written: dict[str, Any], seen: Observation) -> Action:  # Any: as above
+    if len(written) != 1:
+        raise ValueError(f'a short form has one key, as {_EXAMPLE} has; others have a "kind"')
+    [(name, value)] = written.items()
+    kind = _kind(name)
     if kind in _TOUCHES and isinstance(value, str):
         return tap_element(seen, _labelled(value, seen), kind)
     if kind in _TOUCHES | _LINES:
-        names = ("x", "y", "x2", "y2")[: 4 if kind in _LINES else 2]
-        extents = (seen.width_px, seen.height_px) * 2
-        if not isinstance(value, list) or len(value) != len(names):
-            raise ValueError(f"a {kind} needs {len(names)} numbers, or the label of an element")
-        places = {
-            name: float(part) / extent if part > 1 else float(part)
-            for name, part, extent in zip(names, value, extents, strict=False)
-        }
-        return msgspec.convert({"kind": kind.value, **places}, Action)
+        return _whole({"kind": kind.value, **_places(kind, value, seen)})
     extra = {"clear": True} if kind is ActionKind.TYPE else {}
-    return msgspec.convert({"kind": kind.value, _FIELDS[kind]: value, **extra}, Action)
+    return _whole({"kind": kind.value, _FIELDS[kind]: value, **extra})
+
+
+def _places(kind: ActionKind, value: Any, seen: Observation) -> dict[str, float]:  # Any: as above
+    """Fractions of the screen from fractions and pixels."""
+    names = ("x", "y", "x2", "y2")[: 4 if kind in _LINES else 2]
+    if not isinstance(value, list) or len(value) != len(names) or not all(map(_is_number, value)):
+        label = "" if kind in _LINES else ", or the label of an element"
+        raise ValueError(f"a {kind} takes [{', '.join(names)}] in numbers{label}")
+    extents = (seen.width_px, seen.height_px) * 2
+    for part, extent in zip(value, extents, strict=False):
+        if not 0 <= part <= extent:
+            raise ValueError(
+                f"{part} is off the screen, which has {seen.width_px} x {seen.height_px} pixels; "
+                "numbers up to 1 are fractions of it, larger ones pixels"
+            )
+    return {
+        name: float(part) / extent if part > 1 else float(part)
+        for name, part, extent in zip(names, value, extents, strict=False)
+    }
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _labelled(label: str, seen: Observation) -> int:
     for index, element in enumerate(seen.elements):
         if label in {element.text, element.description}:
             return index
-    raise ValueError(f"no element is called {label!r} on this screen")
+    there = dict.fromkeys(element.label for element in seen.elements if element.label)
+    shown = ", ".join(repr(name) for name in [*there][:_MOST_LABELS]) or "none"
+    raise ValueError(f"no element is called {label!r} on this screen; there are {shown}")

@@ -63,17 +63,30 @@ class UsersPolicy:
         return decided
 
 
+def require_paths(policy: str | None, *, bundle: Path | None, base: Path | None) -> None:
+    """Nothing where the named files are there; loads nothing.
+
+    Raises: MisuseError: one is missing, or two policies are named.
+    """
+    from outrider.graphs import require_base
+
+    if bundle is not None and policy not in {None, RELEASE}:
+        raise MisuseError(f"--bundle and --policy {policy} are two policies: name one of them")
+    if bundle is not None and not bundle.is_file():
+        raise MisuseError(f"{bundle} is no file: name a release's bundle, DATA/releases/ID.zip")
+    require_base(base)
+
+
 def actor_of(policy: str | None, *, bundle: Path | None, base: Path | None) -> Actor:
     """Who is meant by `--policy`, `--bundle` and `--base`.
 
     Raises: MisuseError: no such policy, bundle or base, or they do not go together.
     """
+    require_paths(policy, bundle=bundle, base=base)
     from apps_mock.actors import Actors, read_policy_file
 
     if policy is None or policy == RELEASE:
         return _release_of(bundle, base)
-    if bundle is not None:
-        raise MisuseError(f"--bundle and --policy {policy} are two policies: name one of them")
     if policy in SCRIPTED:
         return Actor(policy, Actors())
     if not policy.endswith(".py"):
@@ -136,8 +149,6 @@ def _release_of(bundle: Path | None, base: Path | None) -> Actor:
     from sync.adapter_file import adapter_digest, unpack
     from sync.releases import read_bundle
 
-    if bundle is not None and not bundle.is_file():
-        raise MisuseError(f"{bundle} is no file: name a release's bundle, DATA/releases/ID.zip")
     onnx = _base_policy(base, cache_dir())
     if bundle is None:
         return Actor(RELEASE, Actors(onnx), digest=onnx.base_digest)

@@ -26,8 +26,13 @@ def new_app(
 
     try:
         app, texts = write_app(name, folder)
-    except (AppNameError, OSError) as error:
+    except AppNameError as error:
         raise MisuseError(str(error)) from error
+    except OSError as error:
+        reason = error.strerror or error
+        raise MisuseError(
+            f"{folder} cannot hold the app's files ({reason}); name another --folder"
+        ) from error
     out = Output(json_lines=json)
     out.note(f"Change {app} and {texts} as you like; after each change run")
     out.note(f"  outrider clones check --app-file {app}")

@@ -9,6 +9,7 @@ import typer
 from outrider.errors import MisuseError
 from outrider.options import Json
 from outrider.output import Output
+from outrider.own_apps import AppFile, require_look, take_in
 from sync.vocabulary import Split
 
 
@@ -21,16 +22,21 @@ def play(
     look: Annotated[int, typer.Option("--look", help="Number of the look.")] = 0,
     port: Annotated[int, typer.Option("--port", help="Where to listen; 0 takes any.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser.")] = False,
+    app_file: AppFile = None,
     json: Json = False,
 ) -> None:
     """Play a clone with mouse and keyboard on a page of this machine, until Ctrl-C."""
     from outrider.clones_play_server import PlayServer
     from outrider.clones_play_session import PlaySession
 
-    if seed < 0 or look < 0:
-        raise MisuseError("--seed and --look are numbers from 0 on")
+    if seed < 0:
+        raise MisuseError(f"--seed is {seed}; give a number from 0 on")
+    require_look(look)
     if not 0 <= port < 65536:
         raise MisuseError(f"--port is {port}; give a number from 0 to 65535")
+    own = take_in(app_file)
+    if own and not app and not task:
+        app = own[0].app
     session = PlaySession(template_for(app, task, seed), seed=seed, split=split, look=look)
     server = PlayServer(session, port=port)
     output = Output(json_lines=json)
@@ -56,13 +62,16 @@ def template_for(app: str, task: str, seed: int) -> str:
     from apps_mock.tasks import template_of, templates
     from device_runtime.errors import UnknownTaskError
 
-    if bool(app) == bool(task):
-        raise MisuseError("name an app, or a template with --task; `outrider clones list` has both")
     if task:
         try:
-            return template_of(task).name
+            name = template_of(task).name
         except UnknownTaskError as error:
             raise MisuseError(str(error)) from error
+        if app:
+            raise MisuseError(f"{app} and --task {task} are both given; leave {app} out")
+        return name
+    if not app:
+        raise MisuseError("name an app, or a template with --task; `outrider clones list` has both")
     own = [each for each in templates() if each.app == app and "cross_app" not in each.tags]
     if not own:
         apps = dict.fromkeys(each.app for each in templates())

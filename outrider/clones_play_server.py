@@ -143,6 +143,15 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._answer_json(view)
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what is no GET or POST, or no request at all."""
+        del explain
+        if code == HTTPStatus.NOT_IMPLEMENTED:
+            reason = f"there is no {self.command} here: GET shows, POST to act moves"
+            self._refuse(HTTPStatus.METHOD_NOT_ALLOWED, reason)
+            return
+        self._refuse(HTTPStatus(code), message or HTTPStatus(code).phrase)
+
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
         """Nothing: the page shows what happens."""
 
@@ -197,4 +206,5 @@ class _Handler(BaseHTTPRequestHandler):
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)

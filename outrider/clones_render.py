@@ -11,6 +11,7 @@ import typer
 from outrider.errors import CommandError, MisuseError
 from outrider.options import Json
 from outrider.output import Output
+from outrider.own_apps import AppFile, take_in
 
 if TYPE_CHECKING:
     from apps_mock.contact_sheet import Shot
@@ -29,19 +30,25 @@ def render(
         "clones-pictures"
     ),
     looks: Annotated[int, typer.Option("--looks", help="In how many looks.")] = 8,
+    app_file: AppFile = None,
     json: Json = False,
 ) -> None:
-    """Write pictures of the clones in several looks, and a page that shows them all."""
+    """Write pictures of the clones in several looks, and a page that shows them all.
+
+    With an app of one's own and no --app, that app alone.
+    """
     from apps_mock.contact_sheet import sheet_html
     from apps_mock.portraits import PORTRAYED, portrait_looks
 
-    if app and app not in PORTRAYED:
-        raise MisuseError(f"no app is called {app!r}; there are {', '.join(PORTRAYED)}")
+    own = tuple(dict.fromkeys(template.app for template in take_in(app_file)))
+    known = (*PORTRAYED, *own)
+    if app and app not in known:
+        raise MisuseError(f"no app is called {app!r}; there are {', '.join(known)}")
     if not 1 <= looks <= 200:
         raise MisuseError(f"--looks is {looks}; give a number from 1 to 200")
     _make_folder(out)
     output = Output(json_lines=json)
-    names = [app] if app else list(PORTRAYED)
+    names = [app] if app else list(own or PORTRAYED)
     jobs = [(name, look) for name in names for look in portrait_looks(looks)]
     shots: list[Shot] = []
     for portrait, index in _with_progress(jobs):

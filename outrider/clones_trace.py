@@ -13,6 +13,7 @@ import typer
 from outrider.errors import MisuseError
 from outrider.options import Json
 from outrider.output import Output
+from outrider.own_apps import AppFile, require_look, take_in
 from sync.vocabulary import Split
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def trace_task(
     actions: Annotated[
         Path, typer.Option("--actions", help="JSON list or lines of actions; - for stdin.")
     ],
+    app_file: AppFile = None,
     json: Json = False,
 ) -> None:
     """Play a file of actions on a task; print hashes of state, tree and screenshot at each step.
@@ -44,6 +46,8 @@ def trace_task(
     from device_runtime.errors import UnknownTaskError
     from sync.vocabulary import finish
 
+    require_look(look)
+    take_in(app_file)
     out = Output(json_lines=json)
     phone = MockPhone()
     steps: list[TraceStep] = []

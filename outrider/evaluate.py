@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from outrider.acting import RELEASE, Actor, actor_of
+from outrider.acting import RELEASE, Actor, actor_of, require_paths
 from outrider.errors import MisuseError
 from outrider.options import Json
 from outrider.output import Output
@@ -65,6 +66,7 @@ def evaluate(
 
     Whose signature a bundle has does not matter here: it is measured, not installed.
     """
+    require_paths(policy, bundle=bundle, base=base)
     from apps_mock.evaluation import figures_of, instances, parts_of, templates_of
     from device_runtime.errors import UnknownTaskError
 
@@ -78,7 +80,7 @@ def evaluate(
     actor = actor_of(policy, bundle=bundle, base=base)
     language = _locale(locale)
 
-    def play(*, apart: bool) -> list[Played]:
+    def play(*, apart: bool) -> Iterator[list[Played]]:
         wanted = instances(
             chosen,
             count=n,
@@ -89,12 +91,22 @@ def evaluate(
             locale=language,
             held_out=apart,
         )
-        return list(_shown(play_all(wanted, actor, seats=seats), len(wanted), out))
+        wanted.sort(key=lambda one: places[one.template])
+        shown = _shown(play_all(wanted, actor, seats=seats), len(wanted), out)
+        return _by_template(shown, [one.template for one in wanted])
 
-    played = play(apart=False)
-    apart = play(apart=True) if held_out else []
-    figures = figures_of(chosen, played)
-    out.rows("template", (_row(one) for one in figures), title=f"{split} split")
+    places = {template.name: place for place, template in enumerate(chosen)}
+    played: list[Played] = []
+    figures: list[TemplateFigures] = []
+
+    def rows() -> Iterator[dict[str, object]]:
+        for template, some in zip(chosen, play(apart=False), strict=True):
+            played.extend(some)
+            figures.extend(figures_of([template], some))
+            yield _row(figures[-1])
+
+    out.rows("template", rows(), title=f"{split} split")
+    apart = [one for some in play(apart=True) for one in some] if held_out else []
     out.summary(
         **summary_of(figures),
         by=_by(parts_of(chosen, [*played, *apart])),
@@ -107,6 +119,23 @@ def evaluate(
         seed_base=seed_base,
         temperature=temperature,
     )
+
+
+def _by_template(played: Iterator[Played], templates: Sequence[str]) -> Iterator[list[Played]]:
+    """The episodes of one template after the other, each as soon as the last of them has ended.
+
+    Args:
+        templates: the template of each assignment, those of one template side by side.
+    """
+    missing = Counter(templates)
+    ended: dict[str, list[Played]] = {name: [] for name in missing}
+    waiting = list(missing)
+    for one in played:
+        name = one.episode.assignment.template
+        ended[name].append(one)
+        missing[name] -= 1
+        while waiting and not missing[waiting[0]]:
+            yield ended[waiting.pop(0)]
 
 
 def _locale(name: str) -> Locale:

@@ -15,6 +15,15 @@ def cache_dir(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(given) if given else Path.home() / ".cache" / "outrider" / "bases"
 
 
+def require_base(base: Path | None) -> None:
+    """Nothing where the folder exists, or none is named.
+
+    Raises: MisuseError: there is no such folder.
+    """
+    if base is not None and not base.is_dir():
+        raise MisuseError(f"{base} is no folder: name one that holds a base, or leave --base out")
+
+
 def graphs_of(base: Path | None, cache: Path) -> Path:
     """The exported graphs of a base: its own where `base` holds them, else exported to `cache`.
 
@@ -27,6 +36,7 @@ def graphs_of(base: Path | None, cache: Path) -> Path:
 
     if base is not None and (base / BASE_FILE).is_file():
         return base
+    require_base(base)
     from exporters.base import DEFAULT_BASE_DIR, ensure_exported
     from exporters.errors import BaseFilesError
 

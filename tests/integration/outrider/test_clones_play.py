@@ -47,6 +47,14 @@ class Browser:
         connection.close()
         return answer, content
 
+    def method(self, name, path):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=10)
+        connection.request(name, f"/{self.server.token}/{path}", headers={"Host": self.host})
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        return answer, content
+
     def view(self):
         return json.loads(self.ask("view")[1])
 
@@ -262,3 +270,13 @@ def test_misuse_is_one_clear_line(arguments, names):
     assert isinstance(result.exception, MisuseError)
     assert names in str(result.exception)
     assert "\n" not in str(result.exception)
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH"])
+def test_other_methods_are_refused_in_json(browser, method):
+    answer, content = browser.method(method, "act")
+
+    assert answer.status == 405
+    assert answer.headers.get_content_type() == "application/json"
+    reason = f"there is no {method} here: GET shows, POST to act moves"
+    assert json.loads(content) == {"error": reason}

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from datetime import date
 from random import Random
 
 import pytest
 
 from apps_mock import entities
-from apps_mock.entities import CITIES, PSEUDO_WORD_SHARE, Draw, members, split_of
+from apps_mock.entities import CITIES, PSEUDO_WORD_SHARE, Draw, members, spelled, split_of
 from apps_mock.errors import TaskDrawError
 from sync.vocabulary import Split
 
@@ -75,3 +76,12 @@ def test_codes_and_days_belong_to_the_split(split):
     assert index > 0
     assert split_of(days[index]) is split
     assert len(set(days)) == 8
+
+
+@pytest.mark.parametrize("split", [*Split])
+def test_a_day_belongs_to_its_split_as_people_write_it(split):
+    days = {Draw(Random(seed), split).day() for seed in range(80)}
+
+    assert len(days) > 15
+    for day in days:
+        assert split_of(spelled(date.fromisoformat(day))) is split

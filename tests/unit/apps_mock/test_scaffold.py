@@ -33,10 +33,15 @@ def test_all_that_a_new_app_says_has_a_line_for_every_locale(tmp_path):
     assert all(set(LOCALES) - {"en"} == set(table) for table in tables.values())
 
 
-@pytest.mark.parametrize("name", ["Pantry", "my app", "9lives", "class", "über", ""])
+@pytest.mark.parametrize("name", ["Pantry", "my app", "9lives", "über", ""])
 def test_names_that_no_module_can_have_are_refused(tmp_path, name):
     with pytest.raises(AppNameError, match="use small letters"):
         write_app(name, tmp_path)
+
+
+def test_a_word_of_python_is_no_name(tmp_path):
+    with pytest.raises(AppNameError, match=r"'class' is a word of Python's own.*class_app"):
+        write_app("class", tmp_path)
 
 
 def test_names_of_other_apps_and_of_files_that_are_there_are_refused(tmp_path):

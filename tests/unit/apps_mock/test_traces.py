@@ -76,12 +76,22 @@ def test_a_swipe_has_two_ends():
     [
         ("tap", "action 4 is 'tap'"),
         ({}, "action 4 is {}"),
-        ({"fly": 1}, "'fly' is not a valid ActionKind"),
-        ({"tap": [1]}, "needs 2 numbers"),
-        ({"tap": "Nothing"}, "no element is called 'Nothing'"),
-        ({"key": "volume"}, "Invalid enum value 'volume'"),
+        ({"fly": 1}, r"action 4, .*there is no action 'fly'; there are tap, long_press"),
+        ({"kind": "fly"}, "there is no action 'fly'; there are tap"),
+        ({"kind": ["tap"]}, "there is no action"),
+        ({"tap": [0.5, 0.1], "key": "back"}, "a short form has one key"),
+        ({"kind": "tap", "x": 0.5, "y": 0.5, "z": 1}, "actions have no z; they have kind, x, y"),
+        ({"tap": [1]}, r"a tap takes \[x, y\] in numbers, or the label"),
+        ({"tap": ["a", "b"]}, r"a tap takes \[x, y\] in numbers, or the label"),
+        ({"swipe": [0, 0, 1, True]}, r"a swipe takes \[x, y, x2, y2\] in numbers$"),
+        ({"tap": [5000, 100]}, r"\[5000, 100\]}: 5000 is off the screen, which has 1000 x 2000"),
+        ({"tap": [0.5, -1]}, "-1 is off the screen"),
+        ({"tap": "Nothing"}, "no element is called 'Nothing' on this screen; there are none"),
+        ({"key": "volume"}, "there is no key 'volume'; there are back, home"),
+        ({"scroll": "sideways"}, "there is no direction 'sideways'; there are up, down"),
+        ({"finish": "maybe"}, "there is no status 'maybe'; there are complete, infeasible"),
+        ({"wait": "long"}, "Expected `int"),
         ({"kind": "tap", "x": 0.5}, "needs y"),
-        ({"tap": ["a", "b"]}, "action 4 is no action"),
     ],
 )
 def test_what_is_no_action_is_named_with_its_number(entry, text):
@@ -89,10 +99,23 @@ def test_what_is_no_action_is_named_with_its_number(entry, text):
         action_of(entry, SEEN, 4)
 
 
+def test_a_label_that_is_not_there_is_answered_with_those_that_are():
+    with pytest.raises(ActionsFileError, match=r"'Klock' on this screen; there are .*'Clock'"):
+        action_of({"tap": "Klock"}, loaded().observe())
+
+
+@pytest.mark.parametrize("text", ["", " \n\n", "[]"])
+def test_a_file_without_actions_is_an_error(text):
+    with pytest.raises(ActionsFileError, match="there are no actions; write some"):
+        read_actions(text)
+
+
 def test_actions_are_a_list_or_lines():
     assert read_actions('[{"key": "back"}]') == read_actions('{"key": "back"}\n\n')
-    with pytest.raises(ActionsFileError, match="one JSON object a line"):
-        read_actions("back")
+    with pytest.raises(ActionsFileError, match=r"line 2 is no JSON .*one JSON object a line"):
+        read_actions('{"key": "back"}\nback')
+    with pytest.raises(ActionsFileError, match="list of actions is broken"):
+        read_actions('[{"key": "back"}')
 
 
 def test_a_step_says_what_was_there_before_each_action_and_at_the_end():

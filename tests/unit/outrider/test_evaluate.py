@@ -1,13 +1,16 @@
 """`outrider eval` with hand-written policies; releases are in the integration tests."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from apps_mock.evaluation import TemplateFigures
 from outrider import cli
-from outrider.evaluate import summary_of
+from outrider.evaluate import _by_template, summary_of
 
 
 def run_json(capsys, *arguments):
@@ -104,7 +107,8 @@ def test_users_file_that_fails_is_one_line(tmp_path, capsys, body, text):
         (("--policy", "/nowhere/x.py"), "no Python file"),
         (("--bundle", "/nowhere/x.zip"), "is no file"),
         (("--bundle", "/nowhere/x.zip", "--policy", "lexical"), "two policies"),
-        (("--base", "/nowhere"), "is no base's card"),
+        (("--base", "/nowhere"), "/nowhere is no folder: name one that holds a base"),
+        (("--suite", ""), "no suite is named; name some of settings, "),
         (("--n", "0"), "--n"),
         (("--split", "nonsense"), "--split"),
         (("--locale", "fr"), "no locale is called 'fr'; there are en, de, ja, ar"),
@@ -118,11 +122,12 @@ def test_misuse_is_one_line_and_exit_code_2(capsys, options, text):
 
 
 def test_file_that_is_no_policy_is_misuse(tmp_path, capsys):
-    for body in ("x = 1\n", "def decide(:\n"):
+    for body in ("x = 1\n", "def decide(:\n", "class Policy:\n def __init__(self): 1 / 0\n"):
         file = tmp_path / "mine.py"
         file.write_text(body)
         code, _, errors = run_json(capsys, "--policy", file)
         assert code == 2
+        assert f"{file}" in errors
         assert errors.count("\n") == 1
 
 
@@ -176,3 +181,50 @@ def test_the_cache_is_where_the_environment_says(tmp_path):
 
     assert cache_dir({"OUTRIDER_CACHE": str(tmp_path)}) == tmp_path
     assert cache_dir({}) == Path.home() / ".cache" / "outrider" / "bases"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("def decide(:\n", ":1: SyntaxError: "),
+        ("\nimport nothing_of_that_name\n", ":2: ModuleNotFoundError: "),
+        ("class Policy:\n def __init__(self): 1 / 0\n", ":2: ZeroDivisionError: "),
+    ],
+)
+def test_a_policy_file_that_cannot_be_loaded_says_where_to_repair_it(tmp_path, capsys, body, text):
+    file = tmp_path / "mine.py"
+    file.write_text(body)
+    code, _, errors = run_json(capsys, "--policy", file)
+    assert code == 2
+    assert f"{file}{text}" in errors
+    assert errors.endswith("; repair it\n")
+
+
+@pytest.mark.parametrize("option", ["--base", "--bundle"])
+def test_missing_files_are_noticed_before_anything_heavy_loads(option, root):
+    code = (
+        "import sys; from outrider import cli; "
+        f"code = cli.run(['eval', '{option}', '/nowhere/x']); "
+        "print(code, *(m for m in ('torch', 'onnxruntime', 'apps_mock.tasks') if m in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "2\n"
+    assert done.stderr.count("\n") == 1
+
+
+def test_rows_come_template_by_template():
+    def ended(name):
+        return SimpleNamespace(episode=SimpleNamespace(assignment=SimpleNamespace(template=name)))
+
+    given = []
+
+    def playing():
+        for name in "abab":
+            given.append(name)
+            yield ended(name)
+
+    sizes = [(len(some), len(given)) for some in _by_template(playing(), ["a", "a", "b", "b"])]
+
+    assert sizes == [(2, 3), (2, 4)]
