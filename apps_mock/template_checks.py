@@ -106,7 +106,7 @@ def steps_fault(template: Template, needed: int) -> str:
     declared = template.oracle_steps
     most = needed + 2
     if "scrolls" in template.tags:
-        most = max(needed + 4, needed * 3 // 2)
+        most = max(needed + 6, needed * 3 // 2)
     if not needed or needed <= declared <= most:
         return ""
     return f"oracle_steps is {declared}, the oracle needs {needed}: write {needed}"

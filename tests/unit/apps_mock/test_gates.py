@@ -104,7 +104,7 @@ class Lucky:
         self.count += 1
         self.seeds.append(assignment.seed)
         verdict = type("Verdict", (), {"success": self.count in self.hits})
-        return type("Episode", (), {"end_reason": EndReason.FINISHED}), verdict
+        return type("Episode", (), {"end_reason": EndReason.FINISH}), verdict
 
 
 def weak_share(settings):
