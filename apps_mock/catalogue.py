@@ -8,6 +8,7 @@ are the same everywhere.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -47,6 +48,11 @@ def english(text: str) -> str:
 def knows(text: str, locale: Locale) -> bool:
     """Whether the catalogue has the text in that locale."""
     return locale == "en" or text in _catalogue(locale)
+
+
+def texts_of(locale: Locale) -> Iterable[str]:
+    """All that is said in a locale; in English nothing, as no file translates into it."""
+    return _catalogue(locale).values()
 
 
 def add_texts(path: Path, app: str = "") -> None:

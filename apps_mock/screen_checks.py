@@ -12,6 +12,7 @@ from apps_mock.dispatch import view
 from apps_mock.layout_check import layout_faults
 from apps_mock.look import Look, Wording, draw_look
 from apps_mock.phone import MockPhone
+from apps_mock.raw_texts import raw_texts
 from apps_mock.registry import APPS
 from apps_mock.standing import Stand, stand_of
 from apps_mock.view_check import view_fault
@@ -25,7 +26,7 @@ class ScreenFaults:
 
     Attributes:
         widgets: fields of widgets that hold what they cannot hold.
-        untranslated: locale and text of what no catalogue knows.
+        untranslated: locale and text of what no catalogue knows, or no look said.
         layout: texts and places that lie on each other, or that are cut off.
         faces: what can be touched without being drawn.
         xml: screens whose XML says something else than their elements.
@@ -78,6 +79,8 @@ class ScreenWatch:
         self.stands.append(stand_of(self._phone))
         self._look_at_widgets()
         found.untranslated.update(dict.fromkeys(untranslated(self._phone, look)))
+        screen = view(self._phone.state, look)
+        found.untranslated.update(dict.fromkeys(raw_texts(screen, look, self._phone.state, task)))
         found.layout.update(dict.fromkeys(layout_faults(self._phone.laid_out, look)))
         found.xml.update(dict.fromkeys(xml_faults(self._phone)))
         if self.compare_faces and self._is_new_page(look):

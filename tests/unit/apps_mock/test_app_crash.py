@@ -134,7 +134,8 @@ def test_the_episode_is_an_env_error_in_both_loops_with_the_traceback_in_the_log
 
     assert alone.end_reason is seated.episode.end_reason is EndReason.ENV_ERROR
     assert alone.end_detail == seated.episode.end_detail
-    assert "the app first broke in view of 'home': ValueError" in alone.end_detail
+    assert alone.end_detail.startswith("the app first broke in view of 'home': probe.py:")
+    assert "ValueError" in alone.end_detail
     assert seated.verdict is None
     [broke] = [line for line in lines if line["event"] == "phone_broke"]
     assert isinstance(broke["exc_info"].__cause__, ValueError)

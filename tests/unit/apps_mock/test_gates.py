@@ -12,7 +12,7 @@ from apps_mock.gate_episodes import GateSettings, looks_of
 from apps_mock.gate_rows import WEAK_POLICY_LIMIT, GateRow, Share
 from apps_mock.gate_weak import WEAK_MORE, WeakPlays
 from apps_mock.gates import gate, run_gates
-from apps_mock.look import draw_look
+from apps_mock.look import draw_look, look_number
 from apps_mock.mutators import KINDS
 from apps_mock.phone import MockPhone
 from apps_mock.plans import Press, Stage
@@ -354,3 +354,30 @@ def test_an_app_that_breaks_is_named_once_with_its_file(monkeypatch, update, tex
     assert text in fault
     assert "test_gates.py:" in fault
     assert fault.count("repair it") <= 1
+
+
+@pytest.mark.parametrize("locale", ["ja", "ar"])
+@pytest.mark.parametrize(
+    ("text", "found"), [("Best before soon", True), ("Clock", False), ("12 km", False)]
+)
+def test_a_text_that_no_look_says_is_raw_in_other_scripts(monkeypatch, locale, text, found):
+    monkeypatch.setitem(APPS, "clock", replace(APPS["clock"], view=view_with(Row(text))))
+    settings = replace(ONE, looks=[look_number(locale, 0)])
+
+    row = gate(template_of("clock_toggle"), settings, set())
+
+    said = f"clock writes {text!r} as it is in {locale}; let the look say it"
+    assert any(said in fault for fault in row.screens.untranslated) == found
+
+
+def test_an_unknown_wording_is_named_with_the_file_that_asked_for_it(monkeypatch):
+    def view(_state, look):
+        return look.word("sav")
+
+    monkeypatch.setitem(APPS, "clock", replace(APPS["clock"], view=view))
+
+    row = gate(template_of("clock_toggle"), ONE, set())
+
+    assert "test_gates.py:" in row.faults[0]
+    assert "look.word has no 'sav'; use a key of look.WORDINGS" in row.faults[0]
+    assert "repair" not in row.faults[0]
