@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import is_dataclass
 from typing import Final
 
 from apps_mock.blame import place_of
@@ -25,6 +26,9 @@ def checked(template: Template, given: object) -> Instance:
         if not isinstance(value, kind):
             said = f"Instance.{name} is {value!r:.60}; it has to be a {kind.__name__}"
             raise _fault(template, said)
+    if given.data is not None and not is_dataclass(given.data):
+        said = f"Instance.data is {given.data!r:.60}; it has to be a dataclass of tables"
+        raise _fault(template, said)
     return given
 
 

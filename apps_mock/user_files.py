@@ -26,6 +26,7 @@ from apps_mock.mutators import Mutations
 from apps_mock.registry import APPS, FIXTURES
 from apps_mock.tasks import add_templates
 from apps_mock.templates import Template
+from device_runtime.errors import UnknownTaskError
 from sync.errors import RejectedError
 
 
@@ -79,7 +80,10 @@ def add_app(path: Path) -> tuple[Template, ...]:
         add_texts(texts, app.name)
     APPS[app.name] = app
     FIXTURES[app.name] = module.fixture
-    add_templates(templates)
+    try:
+        add_templates(templates)
+    except UnknownTaskError as error:
+        raise RejectedError(f"{path}: {error}", reason="malformed") from error
     return tuple(templates)
 
 

@@ -262,6 +262,7 @@ def test_a_set_up_that_draws_beside_its_draw_is_a_fault(checked):
         ({"plan": {("home", ""): "go"}}, "a plan does 'go' on page ('home', '')"),
         ({"plan": {"home": Press(Event("back"))}}, "a plan has the key 'home'"),
         ({"plan": None}, "Instance.plan is None; it has to be a dict"),
+        ({"data": {"alarms": ()}}, "Instance.data is {'alarms': ()}; it has to be a dataclass"),
         ({"words": {}}, "which the words of set_up lack; add"),
         ({"others": {"nowhere": None}}, "set_up speaks of an app 'nowhere' that there is not"),
         ({"stages": (Stage("nowhere", {}),)}, "set_up speaks of an app 'nowhere'"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from apps_mock import registry, tasks
+from apps_mock import registry
 from apps_mock.gate_episodes import play
 from apps_mock.gate_rows import GateRow, Share
 from apps_mock.oracle import OraclePolicy
@@ -103,10 +103,8 @@ def test_an_app_file_that_is_none_is_one_line_with_its_place(tmp_path, capsys, b
 
 
 @pytest.fixture
-def own_app(tmp_path, monkeypatch):
+def own_app(tmp_path):
     """An app file as `clones new` writes it, whose text can be changed; what it adds goes again."""
-    for module, name in ((registry, "APPS"), (registry, "FIXTURES"), (tasks, "_BY_NAME")):
-        monkeypatch.setattr(module, name, dict(getattr(module, name)))
     path, texts = write_app("lender", tmp_path)
 
     def changed(*, code=("", ""), toml=("", "")):
@@ -116,7 +114,9 @@ def own_app(tmp_path, monkeypatch):
             file.write_text(text.replace(old, new) if old else text, encoding="utf-8")
         return path
 
-    return changed
+    yield changed
+    registry.APPS.pop("lender", None)
+    registry.FIXTURES.pop("lender", None)
 
 
 def test_an_app_file_without_templates_checks_nothing(capsys, own_app):
@@ -126,6 +126,15 @@ def test_an_app_file_without_templates_checks_nothing(capsys, own_app):
 
     assert (code, rows) == (2, [])
     assert f"{path}: TEMPLATES is empty; add a Template" in errors
+
+
+def test_a_template_about_an_unknown_app_is_named_with_its_file(capsys, own_app):
+    path = own_app(code=('app="lender"', 'app="lendr"'))
+
+    code, _, errors = run_json(capsys, "clones", "check", "--app-file", path)
+
+    assert code == 2
+    assert f"{path}: the template 'lender_add' is about an app 'lendr' that there is not" in errors
 
 
 @pytest.mark.parametrize(
