@@ -13,20 +13,17 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Final, Protocol, assert_never
 
-import numpy as np
-import numpy.typing as npt
-
 from device_runtime.errors import UnknownTaskError
+from device_runtime.release_shelf import AdapterHost
 from device_runtime.seats import Played, Seats
+from sync.adapter_file import FloatArray
 from sync.clock import Clock, SystemClock
 from sync.vocabulary import Assignment, ReleaseId
-
-FloatArray = npt.NDArray[np.float32]
 
 IDLE_S: Final = 0.2
 WATCH_S: Final = 0.1
@@ -110,22 +107,10 @@ class Stuck:
 Message = Started | Ended | Refused | Stuck
 
 
-class AdapterHolder(Protocol):
-    """Who acts with releases in a child."""
-
-    def load_adapter(self, release_id: str, tensors: Mapping[str, FloatArray]) -> None:
-        """Make a release ready to act."""
-        ...
-
-    def unload(self, release_id: str) -> None:
-        """Forget a release."""
-        ...
-
-
 class Recipe(Protocol):
     """Makes a child's table; picklable, and run in the child."""
 
-    def __call__(self, plan: Plan) -> tuple[Seats, AdapterHolder | None]:
+    def __call__(self, plan: Plan) -> tuple[Seats, AdapterHost | None]:
         """The seats of the plan, and who acts with releases; None where only scripts act."""
         ...
 
@@ -177,7 +162,7 @@ class _Mouth:
 
 def _play(
     seats: Seats,
-    holder: AdapterHolder | None,
+    holder: AdapterHost | None,
     pipe: Connection,
     say: Callable[[Message], None],
 ) -> None:
@@ -198,7 +183,7 @@ def _play(
 def _obey(
     request: Start | Load | Unload,
     seats: Seats,
-    holder: AdapterHolder | None,
+    holder: AdapterHost | None,
     say: Callable[[Message], None],
 ) -> None:
     match request:

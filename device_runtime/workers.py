@@ -29,19 +29,19 @@ from device_runtime.seats import Played
 from device_runtime.worker_process import (
     STUCK_EXIT,
     Ended,
-    FloatArray,
     Load,
     Plan,
     Recipe,
     Refused,
     Request,
+    Start,
     Started,
     Stop,
     Stuck,
     Unload,
     work,
 )
-from device_runtime.worker_process import Start as StartRequest
+from sync.adapter_file import FloatArray
 from sync.clock import Clock
 from sync.vocabulary import FACTORY_RELEASE, Assignment, DeviceId, ReleaseId
 
@@ -260,7 +260,7 @@ class Workers:
 
     def _give(self, worker: _Worker, given: _Given) -> None:
         worker.given[given.assignment.id] = given
-        self._send(worker, StartRequest(given.assignment, given.release_id, given.arm))
+        self._send(worker, Start(given.assignment, given.release_id, given.arm))
 
     def _hear(self, worker: _Worker) -> list[Played]:
         """Everything that a child has said."""
