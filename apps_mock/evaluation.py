@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 
 from apps_mock.catalogue import Locale
-from apps_mock.look import draw_look, look_number, says_held_out
+from apps_mock.look import draw_look, look_number
 from apps_mock.tasks import suites, templates
 from apps_mock.templates import Template
 from device_runtime.errors import UnknownTaskError
@@ -192,7 +192,7 @@ def _apart(played: Sequence[Played], is_held_out: Callable[[Played], bool]) -> d
 def _phrasing_held_out(played: Played, templates_by_name: Mapping[str, Template]) -> bool:
     assignment = played.episode.assignment
     template = templates_by_name[assignment.template]
-    return bool(template.held_out) and says_held_out(assignment.split, assignment.look)
+    return template.says_held_out(assignment.split, assignment.look)
 
 
 def _look_held_out(played: Played) -> bool:

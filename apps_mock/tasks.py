@@ -12,7 +12,7 @@ from typing import Any, Final
 from apps_mock.app import AnyAppState
 from apps_mock.entities import Draw
 from apps_mock.launcher import OTHER_LABELS
-from apps_mock.look import draw_look, says_held_out
+from apps_mock.look import draw_look
 from apps_mock.phone_state import PhoneState, new_app_state
 from apps_mock.plans import Plan, Stage
 from apps_mock.registry import APPS, FIXTURES, SYSTEM, TASK_APPS
@@ -187,7 +187,7 @@ def draw(template_name: str, *, seed: int, split: Split, look: int) -> Task:
     source = Draw(random, split)
     instance = checked(template, template.set_up(source))
     drawn = draw_look(split, look)
-    held_out = bool(template.held_out) and says_held_out(split, look)
+    held_out = template.says_held_out(split, look)
     phrasing = random.choice(template.phrasings)
     if held_out:
         phrasing = Random(f"phrasing|{template_name}|{seed}").choice(template.held_out)

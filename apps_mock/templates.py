@@ -9,9 +9,10 @@ from typing import Any
 
 from apps_mock.catalogue import Term
 from apps_mock.entities import Draw
+from apps_mock.look import says_held_out
 from apps_mock.plans import Plan, Stage
 from apps_mock.wanted import Answer, Change, PageGoal
-from sync.vocabulary import TemplateInfo
+from sync.vocabulary import Split, TemplateInfo
 
 NOT_COUNTED = frozenset({"starts_satisfied", "infeasible", "no_parameters", "guessable"})
 """Tags of templates that nobody learns on and that no headline mean counts.
@@ -89,6 +90,10 @@ class Template:
     def own_suite(self) -> str:
         """The one suite that teaches it: its own, that of tasks over several apps, or its app's."""
         return self.suite or (CROSS_APP if CROSS_APP in self.tags else self.app)
+
+    def says_held_out(self, split: Split, look: int) -> bool:
+        """Whether an instance in the look of that number says its goal in a held-out way."""
+        return bool(self.held_out) and says_held_out(split, look)
 
     def belongs_to(self, suite: str) -> bool:
         """Whether a suite has it: its app's, its own, or the one of all tasks over several apps."""

@@ -16,6 +16,7 @@ import typer
 from outrider.errors import MisuseError
 from outrider.options import Json
 from outrider.output import Output
+from outrider.own_apps import AppFile
 from sync.vocabulary import Split
 
 if TYPE_CHECKING:
@@ -40,9 +41,7 @@ def check_clones(
         Path | None,
         typer.Option("--mutator", help="A .py file with mutations(before, end, wanted)."),
     ] = None,
-    app_file: Annotated[
-        Path | None, typer.Option("--app-file", help="A .py file with an app of your own.")
-    ] = None,
+    app_file: AppFile = None,
     workers: Annotated[
         int | None, typer.Option("--workers", min=1, help="Processes; one per core if not set.")
     ] = None,
