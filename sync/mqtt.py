@@ -114,7 +114,8 @@ class PahoTransport:
         if isinstance(peer, socket.socket):  # a peer that reads nothing must not hold us up
             with suppress(OSError):
                 peer.shutdown(socket.SHUT_RDWR)
-        client.loop_stop()
+        with suppress(AttributeError):  # paho forgets its thread when that ends while we stop it
+            client.loop_stop()
 
     def _connection(self) -> paho.Client:
         if self._client is None:
