@@ -1,0 +1,206 @@
+"""A clone's data as Android's own interfaces show it: settings, content rows, files, notifications.
+
+Pure functions of the phone's state. The mock's shell answers `settings get`, `content query`,
+`dumpsys` and `ls` from here, so that one probe reads a clone and a physical phone alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from apps_mock.apps.calendar_events import CalendarData
+from apps_mock.apps.clock import ClockData
+from apps_mock.apps.contacts import ContactsData
+from apps_mock.apps.files import FilesData
+from apps_mock.apps.messages import MessagesData
+from apps_mock.apps.settings import BRIGHTNESS, DEVICE_NAME, SettingsData
+from apps_mock.phone_state import PhoneState
+
+SettingKey = tuple[str, str]
+"""Namespace ("global", "secure", "system") and name of a setting."""
+
+Row = dict[str, str]
+"""One row of a content provider: column to value."""
+
+STORAGE: Final = "/storage/emulated/0"
+
+_SWITCHES: Final[dict[str, tuple[SettingKey, str, str]]] = {
+    "Wi-Fi": (("global", "wifi_on"), "0", "1"),
+    "Mobile data": (("global", "mobile_data"), "0", "1"),
+    "Airplane mode": (("global", "airplane_mode_on"), "0", "1"),
+    "Data roaming": (("global", "data_roaming"), "0", "1"),
+    "Bluetooth": (("global", "bluetooth_on"), "0", "1"),
+    "Dark theme": (("secure", "ui_night_mode"), "1", "2"),
+    "Auto-rotate": (("system", "accelerometer_rotation"), "0", "1"),
+    "Adaptive brightness": (("system", "screen_brightness_mode"), "0", "1"),
+    "Night light": (("secure", "night_display_activated"), "0", "1"),
+    "Always-on clock": (("secure", "doze_always_on"), "0", "1"),
+    "Vibration": (("system", "vibrate_when_ringing"), "0", "1"),
+    "Touch sounds": (("system", "sound_effects_enabled"), "0", "1"),
+    "Dial tones": (("system", "dtmf_tone"), "0", "1"),
+    "Charging sound": (("secure", "charging_sounds_enabled"), "0", "1"),
+    "Battery saver": (("global", "low_power"), "0", "1"),
+    "Battery percentage": (("system", "status_bar_show_battery_percent"), "0", "1"),
+    "Location access": (("secure", "location_mode"), "0", "3"),
+    "Show passwords": (("system", "show_password"), "0", "1"),
+    "Developer mode": (("global", "development_settings_enabled"), "0", "1"),
+}
+"""Switches of the settings app: the setting that each is, what it holds when off and when on."""
+
+_TIMEOUTS_MS: Final = {
+    "30 seconds": "30000",
+    "1 minute": "60000",
+    "2 minutes": "120000",
+    "5 minutes": "300000",
+    "10 minutes": "600000",
+}
+_FONT_SCALES: Final = {"Small": "0.85", "Medium": "1.0", "Large": "1.15", "Huge": "1.3"}
+
+
+def settings_of(state: PhoneState) -> dict[SettingKey, str]:
+    """What the settings provider holds of the clone's settings; empty without a settings app."""
+    data = _data(state, "settings")
+    if not isinstance(data, SettingsData):
+        return {}
+    found: dict[SettingKey, str] = {}
+    for switch in data.switches:
+        if switch.id in _SWITCHES:
+            key, off, on = _SWITCHES[switch.id]
+            found[key] = on if switch.on else off
+    choices = {choice.id: choice.value for choice in data.choices}
+    found["system", "screen_off_timeout"] = _TIMEOUTS_MS.get(choices["Screen timeout"], "60000")
+    found["system", "font_scale"] = _FONT_SCALES.get(choices["Font size"], "1.0")
+    found["global", "device_name"] = choices[DEVICE_NAME]
+    for level in data.levels:
+        if level.id == BRIGHTNESS:
+            found["system", "screen_brightness"] = str(round(level.value * 255 / 100))
+    return found
+
+
+def connected_network(state: PhoneState) -> str | None:
+    """Name of the wireless network that the clone is in; None where Wi-Fi is off or in none."""
+    data = _data(state, "settings")
+    if not isinstance(data, SettingsData) or settings_of(state).get(("global", "wifi_on")) != "1":
+        return None
+    return next((network.id for network in data.networks if network.connected), None)
+
+
+def content_rows(state: PhoneState, uri: str) -> list[Row] | None:
+    """The rows behind a content URI, in the order of their ids; None where nobody provides it."""
+    reader = _READERS.get(uri.removeprefix("content://").rstrip("/"))
+    if reader is None:
+        return None
+    return [{"_id": str(number), **row} for number, row in enumerate(reader(state), 1)]
+
+
+def stored_files(state: PhoneState) -> dict[str, int]:
+    """Path and size in bytes of the files in the clone's shared storage."""
+    data = _data(state, "files")
+    if not isinstance(data, FilesData):
+        return {}
+    folders = {folder.id: folder.name for folder in data.folders}
+    return {
+        f"{STORAGE}/{folders.get(file.folder, file.folder)}/{file.name}.{file.kind.lower()}": (
+            file.size_kb * 1024
+        )
+        for file in data.files
+    }
+
+
+def stored_folders(state: PhoneState) -> list[str]:
+    """Paths of the folders in the clone's shared storage."""
+    data = _data(state, "files")
+    if not isinstance(data, FilesData):
+        return []
+    return [f"{STORAGE}/{folder.name}" for folder in data.folders]
+
+
+def next_alarm(state: PhoneState) -> str | None:
+    """When the next alarm rings, as `2025-03-14 07:45:00`; None where none is on."""
+    data = _data(state, "clock")
+    if not isinstance(data, ClockData):
+        return None
+    now = f"{state.today}T{state.time}"
+    rings = [_next_ring(alarm.time, now) for alarm in data.alarms if alarm.on]
+    return f"{min(rings).replace('T', ' ')}:00" if rings else None
+
+
+def _next_ring(time: str, now: str) -> str:
+    """The next moment at which a clock shows `time`."""
+    today = datetime.fromisoformat(f"{now[:10]}T{time}")
+    late = today <= datetime.fromisoformat(now)
+    return (today + timedelta(days=int(late))).isoformat(timespec="minutes")
+
+
+def _data(state: PhoneState, app: str) -> Any:  # Any: every app has its own type of data
+    return state.app_state(app).data if state.has(app) else None
+
+
+def _people(state: PhoneState) -> Iterator[Row]:
+    data = _data(state, "contacts")
+    if isinstance(data, ContactsData):
+        for contact in data.contacts:
+            yield {
+                "display_name": contact.name,
+                "starred": str(int(contact.favourite)),
+                "data1": contact.phone,
+                "number": contact.phone,
+            }
+
+
+def _messages(state: PhoneState) -> Iterator[Row]:
+    data = _data(state, "messages")
+    if isinstance(data, MessagesData):
+        for message in data.messages:
+            yield {
+                "address": message.number,
+                "date": _epoch_ms(message.at),
+                "read": str(int(message.read)),
+                "type": "2" if message.sent else "1",
+                "body": message.text,
+            }
+
+
+def _messages_of_type(kind: str, state: PhoneState) -> Iterator[Row]:
+    return (row for row in _messages(state) if row["type"] == kind)
+
+
+def _sent(state: PhoneState) -> Iterator[Row]:
+    return _messages_of_type("2", state)
+
+
+def _received(state: PhoneState) -> Iterator[Row]:
+    return _messages_of_type("1", state)
+
+
+def _events(state: PhoneState) -> Iterator[Row]:
+    data = _data(state, "calendar")
+    if isinstance(data, CalendarData):
+        for event in data.events:
+            start_ms = int(_epoch_ms(f"{event.day}T{event.start}"))
+            yield {
+                "title": event.title,
+                "dtstart": str(start_ms),
+                "dtend": str(start_ms + event.minutes * 60_000),
+                "eventLocation": event.location,
+                "description": event.description,
+                "deleted": "0",
+            }
+
+
+def _epoch_ms(moment: str) -> str:
+    """Milliseconds since 1970 of a moment on the clone's clock, which runs in UTC."""
+    when = datetime.fromisoformat(moment).replace(tzinfo=UTC)
+    return str(round(when.timestamp() * 1000))
+
+
+_READERS: Final[Mapping[str, Callable[[PhoneState], Iterator[Row]]]] = {
+    "com.android.contacts/contacts": _people,
+    "com.android.contacts/data/phones": _people,
+    "sms": _messages,
+    "sms/sent": _sent,
+    "sms/inbox": _received,
+    "com.android.calendar/events": _events,
+}
