@@ -9,7 +9,7 @@ setup: .venv/.stamp ## make .venv and install everything into it (quick when not
 
 .venv/.stamp: pyproject.toml requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit("Outrider needs Python 3.11 or newer: pass PYTHON=/path/to/python3" if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet --no-compile --config-settings editable_mode=compat --constraint requirements.lock --editable '.[device,cloud,clones,dev]' && touch $@
+	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet --no-compile --config-settings editable_mode=compat --constraint requirements.lock --editable '.[device,ocr,cloud,clones,dev]' && touch $@
 
 demo: setup ## the whole loop on this machine, about ten minutes
 	$(BIN)/outrider up
