@@ -2,7 +2,8 @@
 
 A base is two files: `weights.safetensors` (fp16) and `card.json` (family, sizes, versions, digest,
 and how it was trained). Everybody reads the weights back from fp16, so everybody has the same
-base. Its digest names it wherever an adapter says what it belongs to.
+base. Its digest names it wherever an adapter says what it belongs to. Graphs may lie beside them
+(`exporters.shipped`), for phones that have no torch.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from safetensors.torch import load_file, save
 
 from exporters.errors import BaseFilesError
 from exporters.families.layout_t5 import FAMILY, LayoutT5, LayoutT5Config
-from exporters.onnx_graph import GRAPH_VERSION, export_base
+from exporters.onnx_graph import export_base
+from exporters.shipped import CARD_FILE, DEFAULT_BASE_DIR, GRAPH_VERSION, GRAPHS_DIR
 from sync.policy_io import POLICY_IO_VERSION
 
 if TYPE_CHECKING:
@@ -29,10 +31,17 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-DEFAULT_BASE_DIR = Path(__file__).parent / "bases" / "layout_t5_s"
-"""The base that ships with the project."""
+__all__ = [
+    "DEFAULT_BASE_DIR",
+    "base_digest",
+    "ensure_exported",
+    "load_base",
+    "read_card",
+    "save_base",
+    "save_graphs",
+]
 
-_WEIGHTS_FILE, _CARD_FILE = "weights.safetensors", "card.json"
+_WEIGHTS_FILE = "weights.safetensors"
 
 
 def base_digest(network: LayoutT5) -> str:
@@ -56,8 +65,20 @@ def save_base(network: LayoutT5, directory: Path, card: Mapping[str, Any]) -> st
     weights = save(_half(network))
     (directory / _WEIGHTS_FILE).write_bytes(weights)
     text = json.dumps({**card, **_identity(network.config), "digest": digest}, indent=2)
-    (directory / _CARD_FILE).write_text(text + "\n", encoding="utf-8")
+    (directory / CARD_FILE).write_text(text + "\n", encoding="utf-8")
     return digest
+
+
+def save_graphs(directory: Path) -> Path:
+    """Put the graphs of the base in `directory` beside its weights; returns their folder.
+
+    Raises:
+        BaseFilesError: the base cannot be read.
+        GraphError: the export failed.
+    """
+    graphs = directory / GRAPHS_DIR
+    export_base(load_base(directory), graphs, digest=str(read_card(directory)["digest"]))
+    return graphs
 
 
 def read_card(directory: Path) -> dict[str, Any]:
@@ -66,7 +87,7 @@ def read_card(directory: Path) -> dict[str, Any]:
     Raises:
         BaseFilesError: there is none, or it is of another family or encoding.
     """
-    path = directory / _CARD_FILE
+    path = directory / CARD_FILE
     try:
         card = json.loads(path.read_text(encoding="utf-8"))
         config = LayoutT5Config(**card["config"])

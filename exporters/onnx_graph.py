@@ -2,7 +2,7 @@
 
     encoder.onnx     text, ids, bits, mask → memory, pointer keys, the decoder's cross K and V
     decoder.onnx     prefix, mask and the encoder's outputs → logits of the next decision
-    text_table.npy   float32 [BUCKETS, d]
+    text_table.npy   float16 [BUCKETS, d] where that loses nothing, else float32
     base.json        digest, family, sizes, version of the encoding
 
 Every linear layer that adapters change gets two optional inputs, `<module path>.lora_a` [in, r]
@@ -25,6 +25,7 @@ from device_runtime.policy import BASE_FILE, DECODER_FILE, ENCODER_FILE, TABLE_F
 from exporters.errors import GraphError
 from exporters.families.layout_t5 import FAMILY, LORA_TARGETS, NEVER, LayoutT5
 from exporters.graph_builder import Axes, GraphBuilder
+from exporters.shipped import GRAPH_VERSION
 from sync.decoding import PREFIX_BEGIN, PREFIX_POINTER, PREFIX_TYPE
 from sync.grammar import ACTION_TYPES, MAX_WORDS
 from sync.policy_io import POLICY_IO_VERSION
@@ -32,9 +33,6 @@ from sync.tokens import BIT_COLUMNS, ID_COLUMNS
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-GRAPH_VERSION = 2
-"""Changes whenever the same base would be exported to other graphs."""
 
 _FARTHEST = 128
 """Distance beyond which T5's relative positions are all alike."""
@@ -57,7 +55,7 @@ def export_base(network: LayoutT5, directory: Path, *, digest: str) -> None:
     _check_slots(network, [*encoder.graph.adapted, *decoder.graph.adapted])
     onnx.save(encoder.graph.model(), directory / ENCODER_FILE)
     onnx.save(decoder.graph.model(), directory / DECODER_FILE)
-    np.save(directory / TABLE_FILE, network.text_table.detach().numpy())
+    np.save(directory / TABLE_FILE, _smallest(network.text_table.detach().numpy()))
     _write_description(network, directory, digest)
 
 
@@ -280,6 +278,12 @@ def _bias_by_distance(attention: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
     if attention.is_decoder:
         bias = bias.masked_fill((ahead > 0)[:, None], NEVER)
     return np.asarray(bias.numpy(), dtype=np.float32)
+
+
+def _smallest(table: np.ndarray[Any, np.dtype[np.float32]]) -> np.ndarray[Any, Any]:
+    """`table` as float16 where every value survives that, as those read from a base's file do."""
+    half = table.astype(np.float16)
+    return half if np.array_equal(half.astype(np.float32), table) else table
 
 
 def _check_slots(network: LayoutT5, paths: list[str]) -> None:

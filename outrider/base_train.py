@@ -119,7 +119,7 @@ def _make(recipe: Recipe, target: Path, *, test_n: int, out: Output) -> None:
 
     from apps_mock.tasks import SUITE_VERSION
     from cloud_learner.base_training import BaseTraining, BaseTrainingSettings
-    from exporters.base import save_base
+    from exporters.base import save_base, save_graphs
 
     torch.set_num_threads(1)
     begun_s = time.process_time()
@@ -147,6 +147,7 @@ def _make(recipe: Recipe, target: Path, *, test_n: int, out: Output) -> None:
         "command": recipe.command(),
     }
     digest = save_base(network, target, card)
+    save_graphs(target)
     out.summary(out=target, digest=digest, cpu_s=trained_cpu_s, **shown, test=test)
 
 

@@ -25,7 +25,9 @@ def require_base(base: Path | None) -> None:
 
 
 def graphs_of(base: Path | None, cache: Path) -> Path:
-    """The exported graphs of a base: its own where `base` holds them, else exported to `cache`.
+    """The exported graphs of a base: those that it carries, else exported to `cache`.
+
+    Only an export loads torch.
 
     Args:
         base: a folder with a base or with exported graphs; the shipped base if None.
@@ -37,10 +39,19 @@ def graphs_of(base: Path | None, cache: Path) -> Path:
     if base is not None and (base / BASE_FILE).is_file():
         return base
     require_base(base)
-    from exporters.base import DEFAULT_BASE_DIR, ensure_exported
     from exporters.errors import BaseFilesError
+    from exporters.shipped import DEFAULT_BASE_DIR, graphs_beside
 
+    source = base or DEFAULT_BASE_DIR
+    if (carried := graphs_beside(source)) is not None:
+        return carried
     try:
-        return ensure_exported(base or DEFAULT_BASE_DIR, cache)
+        from exporters.base import ensure_exported
+
+        return ensure_exported(source, cache)
+    except ModuleNotFoundError as error:
+        raise MisuseError(
+            f"{source} carries no graphs and {error.name} is absent: pip install 'outrider[cloud]'"
+        ) from error
     except BaseFilesError as error:
         raise MisuseError(str(error)) from error

@@ -1,0 +1,41 @@
+"""Bases that carry their graphs beside their weights, so that a phone without torch can run them.
+
+    card.json  weights.safetensors  graphs/{encoder.onnx,decoder.onnx,text_table.npy,base.json}
+
+This module loads nothing but JSON: whoever only wants to run a base asks here first.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+DEFAULT_BASE_DIR = Path(__file__).parent / "bases" / "layout_t5_s"
+"""The base that ships with the project."""
+
+CARD_FILE = "card.json"
+GRAPHS_DIR = "graphs"
+GRAPH_VERSION = 3
+"""Changes whenever the same base would be exported to other graphs."""
+
+
+def graphs_beside(base: Path) -> Path | None:
+    """The graphs that lie beside a base's weights; None where they are missing or another base's.
+
+    Args:
+        base: a folder with a base's card.
+    """
+    graphs = base / GRAPHS_DIR
+    described, card = _read(graphs / "base.json"), _read(base / CARD_FILE)
+    is_same = described.get("digest") == card.get("digest") and "digest" in card
+    return graphs if is_same and described.get("graph_version") == GRAPH_VERSION else None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; empty where there is none."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
