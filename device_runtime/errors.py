@@ -11,6 +11,9 @@ ProjectError
 │   └── SettingsError           the settings or a path that they name cannot be used
 ├── IntegrityError
 │   ├── PhoneFaultError         the phone answers nonsense: the episode becomes an env_error
+│   │   ├── TreeUnavailableError   it gives no view hierarchy, with the reason
+│   │   ├── InputDeniedError       it lets nobody inject touches: its owner must allow it
+│   │   └── PhoneLockedError       its lock screen needs its owner
 │   ├── PolicyFilesError        the base's graphs and its card do not belong together
 │   ├── InstalledFilesError     an installed release is not whole on disk: go back to the one before
 │   └── TrajectoryLogError      the log is damaged, or newer than this program
@@ -27,11 +30,43 @@ class DeviceError(ProjectError):
 
 
 class PhoneLostError(DeviceError, TransientError):
-    """The phone cannot be reached."""
+    """The phone cannot be reached.
+
+    Attributes:
+        state: what is known of it: "no_server", "unauthorized", "offline", "not listed", "silent"
+            (no answer in time), "cut" (the link ended in the middle) or "refused".
+        may_have_arrived: whether the phone may have got the command, so that only a command that
+            may be carried out twice can be sent again.
+    """
+
+    def __init__(self, message: str, *, state: str = "cut", may_have_arrived: bool = True) -> None:
+        super().__init__(message)
+        self.state = state
+        self.may_have_arrived = may_have_arrived
 
 
 class PhoneFaultError(DeviceError, IntegrityError):
     """The phone answered, but what it answered cannot be true or complete."""
+
+
+class TreeUnavailableError(PhoneFaultError):
+    """The phone gives no view hierarchy.
+
+    Attributes:
+        reason: "not_idle", "null_root", "killed", "busy", "damaged", "empty" or "crashed".
+    """
+
+    def __init__(self, message: str, *, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class InputDeniedError(PhoneFaultError):
+    """The phone lets nobody inject touches and keys until its owner allows it."""
+
+
+class PhoneLockedError(PhoneFaultError):
+    """The phone's lock screen cannot be dismissed without its owner."""
 
 
 class UnknownTaskError(DeviceError, RejectedError):

@@ -119,6 +119,21 @@ class VerdictSource(StrEnum):
     OWNER = "owner"
 
 
+class ScreenMark(StrEnum):
+    """Something about a real phone's screen that its elements alone do not tell."""
+
+    SECURE = "secure"
+    """The focused window forbids capture: a screenshot shows black where it is."""
+    BLANK = "blank"
+    """The screenshot is all of one colour although the screen is on."""
+    NO_TREE = "no_tree"
+    """The phone gave no view hierarchy: the elements were read from the screenshot."""
+    PERMISSION = "permission_dialog"
+    CRASH = "crash_dialog"
+    NOT_RESPONDING = "not_responding"
+    KEYGUARD = "keyguard"
+
+
 @dataclass(frozen=True, slots=True)
 class SlotRef:
     """A secret that was redacted: only the phone's driver can turn the slot into its text."""
@@ -165,6 +180,7 @@ class Observation:
         keyboard_shown: whether the on-screen keyboard covers part of the screen.
         screenshot: SHA-256 (hex) of the image in the blob table, where one was taken.
         state_hash: exact hash of a clone's state; None on real phones.
+        marks: what else a real phone's driver knows of the screen, each once, in the enum's order.
     """
 
     width_px: int
@@ -176,6 +192,7 @@ class Observation:
     keyboard_shown: bool = False
     screenshot: str | None = None
     state_hash: str | None = None
+    marks: tuple[ScreenMark, ...] = field(default=(), repr=False)  # no policy is shown them
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import pytest
 from sync import codec
 from sync.errors import RejectedError
 from sync.messages import Birth, Cancel, Event, FileChunk
-from sync.vocabulary import AssignmentId, DeviceId
+from sync.vocabulary import AssignmentId, DeviceId, Observation, ScreenMark
 from tests.wire import episode, event, upload
 
 ENVELOPE = codec.Envelope(
@@ -192,3 +192,16 @@ def test_what_version_1_sent_is_still_read():
 
 def test_version_1_is_still_written_byte_by_byte():
     assert codec.encode_envelope(codec.decode_envelope(VERSION_1)) == VERSION_1
+
+
+def test_observation_of_before_there_were_marks_is_still_read():
+    old = msgspec.msgpack.encode({"width_px": 10, "height_px": 20, "package": "org.app"})
+
+    assert msgspec.msgpack.decode(old, type=Observation) == Observation(10, 20, package="org.app")
+
+
+def test_reader_of_before_there_were_marks_leaves_them_out():
+    marked = Observation(10, 20, marks=(ScreenMark.SECURE,))
+    older = msgspec.defstruct("Observation", [("width_px", int), ("height_px", int)])
+
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(marked), type=older) == older(10, 20)
