@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from apps_mock.adb_faults import WireFaults
+from apps_mock.adb_profile import PhoneProfile
 from apps_mock.adb_server import MockAdbDaemon
 from apps_mock.app_names import packages_by_label
 from apps_mock.phone import MockPhone
@@ -29,6 +31,8 @@ class AdbClone:
         folder: where the adb server's keys and log go.
         phone: the clone; nobody else may use it meanwhile, other than under `daemon.lock`.
         port: where the daemon listens; 0 lets the machine choose.
+        profile: what kind of phone it is on the wire.
+        faults: what goes wrong on the wire; `daemon.faults` has them afterwards.
     """
 
     def __init__(
@@ -39,10 +43,14 @@ class AdbClone:
         port: int = 0,
         settings: AdbPhoneSettings = CLONE_SETTINGS,
         clock: Clock | None = None,
+        profile: PhoneProfile | None = None,
+        faults: WireFaults | None = None,
     ) -> None:
         clock = clock or SystemClock()
         self.phone = phone or MockPhone(serial="adb-clone")
-        self.daemon = MockAdbDaemon(self.phone, port=port, clock=clock)
+        self.daemon = MockAdbDaemon(
+            self.phone, port=port, clock=clock, profile=profile, faults=faults
+        )
         self.server = AdbServerProcess(folder, clock=clock)
         self._settings = settings
         self._clock = clock

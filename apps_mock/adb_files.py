@@ -1,13 +1,14 @@
 """The mock phone's small file system: what shell commands and `adb push`/`pull` read and write.
 
 Files live in memory only; nothing here ever touches a file of the machine that runs the mock.
+What the clone itself stores (its files app) lies among them and can only be read.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,25 +36,42 @@ class File:
     changed_at_s: int
 
 
-class Files:
-    """A tree of folders and files; paths are absolute, `/sdcard` is the shared storage."""
+def _nothing_stored() -> Mapping[str, int]:
+    return {}
 
-    def __init__(self, now_s: Callable[[], int]) -> None:
+
+class Files:
+    """A tree of folders and files; paths are absolute, `/sdcard` is the shared storage.
+
+    Args:
+        stored: path and size of what the clone itself stores now; never written through here.
+    """
+
+    def __init__(
+        self, now_s: Callable[[], int], *, stored: Callable[[], Mapping[str, int]] = _nothing_stored
+    ) -> None:
         self._now_s = now_s
+        self._stored = stored
         self._folders: dict[str, int] = dict.fromkeys(_FOLDERS, 0)
         self._files: dict[str, File] = {}
 
     def stat(self, path: str) -> tuple[int, int, int] | None:
         """Mode, size in bytes and time of change; None where nothing is there."""
         place = resolve(path)
-        if place in self._folders:
-            return FOLDER_MODE, 4096, self._folders[place]
+        if self.is_folder(place):
+            return FOLDER_MODE, 4096, self._folders.get(place, 0)
         file = self._files.get(place)
-        return (file.mode, len(file.data), file.changed_at_s) if file else None
+        if file is None:
+            size = self._stored().get(place)
+            return None if size is None else (FILE_MODE, size, 0)
+        return file.mode, len(file.data), file.changed_at_s
 
     def is_folder(self, path: str) -> bool:
         """Whether a folder is there."""
-        return resolve(path) in self._folders
+        place = resolve(path)
+        return place in self._folders or any(
+            name.startswith(f"{place}/") for name in self._stored()
+        )
 
     def read(self, path: str) -> bytes:
         """A file's content.
@@ -61,11 +79,13 @@ class Files:
         Raises: MockFileError: nothing there, or a folder.
         """
         place = resolve(path)
-        if place in self._folders:
+        if self.is_folder(place):
             raise MockFileError(path, "Is a directory")
-        if place not in self._files:
-            raise MockFileError(path, "No such file or directory")
-        return self._files[place].data
+        if place in self._files:
+            return self._files[place].data
+        if place in self._stored():
+            return bytes(self._stored()[place])
+        raise MockFileError(path, "No such file or directory")
 
     def write(self, path: str, data: bytes, *, append: bool = False, mode: int = FILE_MODE) -> None:
         """Replace or extend a file.
@@ -73,7 +93,7 @@ class Files:
         Raises: MockFileError: its folder is missing or read-only, or the storage is full.
         """
         place = resolve(path)
-        if place in self._folders or path.endswith("/"):
+        if self.is_folder(place) or path.endswith("/"):
             raise MockFileError(path, "Is a directory")
         self._check_writable(path, place)
         old = self._files[place].data if append and place in self._files else b""
@@ -124,10 +144,12 @@ class Files:
         Raises: MockFileError: no such folder.
         """
         place = resolve(path)
-        if place not in self._folders:
+        if not self.is_folder(place):
             raise MockFileError(path, "No such file or directory")
-        inside = [name for name in (*self._folders, *self._files) if name != "/"]
-        return tuple(sorted(posixpath.basename(n) for n in inside if posixpath.dirname(n) == place))
+        below = "/" if place == "/" else f"{place}/"
+        inside = (*self._folders, *self._files, *self._stored())
+        found = {name[len(below) :].partition("/")[0] for name in inside if name.startswith(below)}
+        return tuple(sorted(found - {""}))
 
     def matches(self, pattern: str) -> tuple[str, ...]:
         """Paths that a shell pattern in the last part of a path means, sorted; may be none."""
@@ -138,11 +160,11 @@ class Files:
         return tuple(posixpath.join(folder, each) for each in found if not each.startswith("."))
 
     def _check_writable(self, path: str, place: str) -> None:
-        if posixpath.dirname(place) not in self._folders:
+        if not self.is_folder(posixpath.dirname(place)):
             raise MockFileError(path, "No such file or directory")
         if not place.startswith(tuple(f"{root}/" for root in _WRITABLE)):
             raise MockFileError(path, "Read-only file system")
-        if place in self._folders and place in _FOLDERS:
+        if place in _FOLDERS or place in self._stored():
             raise MockFileError(path, "Permission denied")
 
 

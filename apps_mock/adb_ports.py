@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from device_runtime.ports import PhoneInfo
@@ -52,4 +54,40 @@ class ClonePhone(Protocol):
     @property
     def keyboard_shown(self) -> bool:
         """Whether the on-screen keyboard is up."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a phone answered to one command.
+
+    Attributes:
+        file: what the command left in the file that it names last (a dump, a screenshot), where it
+            names one; the mock phone then has that file.
+    """
+
+    stdout: bytes = b""
+    stderr: bytes = b""
+    exit_code: int = 0
+    file: bytes | None = None
+
+
+class RecordedPhone(Protocol):
+    """Answers of a phone that was recorded, in place of a clone behind the daemon.
+
+    The daemon keeps its own grammar, files and text tools: pipes, redirections, `echo`, `cat`,
+    `grep`, `rm` and such run on the mock phone as always. A recording answers single commands, so
+    it does not depend on how a client strings them together.
+    """
+
+    def properties(self) -> Mapping[str, str]:
+        """`getprop` as a table; name, model and device stand in the daemon's banner."""
+        ...
+
+    def answer(self, words: Sequence[str]) -> Answer | None:
+        """What the phone answered to a command, by its name and arguments.
+
+        None where the recording has no such command; it is then counted and ends with code 127 as
+        an unknown one. Called from the daemon's thread, under its lock; must not block.
+        """
         ...

@@ -14,18 +14,22 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from apps_mock.adb_auth import KnownKeys
 from apps_mock.adb_commands import PhoneCommands, properties
+from apps_mock.adb_faults import WireFaults
 from apps_mock.adb_files import Files
+from apps_mock.adb_link_faults import OfflinePeriod, over_bad_link
 from apps_mock.adb_ports import ClonePhone
+from apps_mock.adb_profile import PhoneProfile
 from apps_mock.adb_shell_service import ShellSession
+from apps_mock.adb_streams import ByteStream, Service
 from apps_mock.adb_sync import SyncSession
-from apps_mock.adb_wire import Connection, Service, Stream
+from apps_mock.adb_wire import Connection
 from apps_mock.errors import DaemonError
 from apps_mock.registry import APPS
 from sync.clock import Clock, SystemClock
 
 HOST: Final = "127.0.0.1"
-FEATURES: Final = ("shell_v2", "stat_v2", "ls_v2", "fixed_push_mkdir")
 EMULATOR_PORTS: Final = range(5555, 5586)
 START_TIMEOUT_S: Final = 10.0
 
@@ -42,6 +46,12 @@ class MockAdbDaemon:
         port: where to listen; 0 lets the machine choose.
         packages: the apps that `pm list packages` names; by default all clones.
         clock: the phone's time.
+        profile: what kind of phone it is on the wire.
+        faults: what goes wrong, also while the daemon runs; nothing by default.
+
+    Attributes:
+        lock: whoever else uses the clone holds it meanwhile.
+        faults: the faults, to arm, to clear and to read afterwards.
     """
 
     def __init__(
@@ -51,8 +61,14 @@ class MockAdbDaemon:
         port: int = 0,
         packages: Sequence[str] | None = None,
         clock: Clock | None = None,
+        profile: PhoneProfile | None = None,
+        faults: WireFaults | None = None,
     ) -> None:
         self.lock = threading.RLock()
+        self.profile = profile or PhoneProfile()
+        self.faults = faults or WireFaults(seed=self.profile.seed)
+        self._keys = KnownKeys(self.profile.auth)
+        self._offline = OfflinePeriod()
         self._phone = phone
         self._port = port
         self._clock = clock or SystemClock()
@@ -120,6 +136,7 @@ class MockAdbDaemon:
             connection = self._connection(reader, writer)
             ended = connections[connection] = asyncio.Event()
             try:
+                await self._offline.passed()
                 await connection.run()
             finally:
                 del connections[connection]
@@ -151,10 +168,24 @@ class MockAdbDaemon:
         names = ("ro.product.name", "ro.product.model", "ro.product.device")
         known = properties(self._phone)
         facts = "".join(f"{name}={known[name]};" for name in names)
-        banner = f"device::{facts}features={','.join(FEATURES)}".encode()
-        return Connection(reader, writer, banner=banner, find_service=self._service)
+        features = f"features={','.join(self.profile.features)}" if self.profile.features else ""
+        return Connection(
+            reader,
+            writer,
+            banner=f"device::{facts}{features}".encode(),
+            keys=self._keys,
+            find_service=self._service,
+        )
 
-    def _service(self, name: str) -> Service | None:
+    def _service(self, name: str, connection: Connection) -> Service | None:
+        service = self._healthy_service(name)
+        if service is None:
+            return None
+        return over_bad_link(
+            service, name, faults=self.faults, link=connection, offline=self._offline
+        )
+
+    def _healthy_service(self, name: str) -> Service | None:
         kind, _, command = name.partition(":")
         kind, *options = kind.split(",")
         if kind == "sync":
@@ -166,7 +197,7 @@ class MockAdbDaemon:
         return None
 
     def _shell(self, command: str, options: list[str]) -> Service:
-        async def serve(stream: Stream) -> None:
+        async def serve(stream: ByteStream) -> None:
             session = ShellSession(
                 stream,
                 framed="v2" in options,
@@ -176,5 +207,5 @@ class MockAdbDaemon:
 
         return serve
 
-    async def _sync(self, stream: Stream) -> None:
+    async def _sync(self, stream: ByteStream) -> None:
         await SyncSession(stream, self._files).run()

@@ -13,7 +13,7 @@ from typing import Final
 
 from apps_mock.adb_files import Files
 from apps_mock.adb_shell import Command, Shell, ShellExit
-from apps_mock.adb_wire import Stream
+from apps_mock.adb_streams import ByteStream
 
 STDIN, STDOUT, STDERR, EXIT, CLOSE_STDIN = 0, 1, 2, 3, 4
 INTERRUPTED: Final = 130
@@ -30,7 +30,7 @@ class ShellSession:
         is_terminal: whether the peer asked for a terminal, whose echo is then done here.
     """
 
-    def __init__(self, stream: Stream, *, framed: bool, is_terminal: bool) -> None:
+    def __init__(self, stream: ByteStream, *, framed: bool, is_terminal: bool) -> None:
         self._stream = stream
         self._framed = framed
         self._is_terminal = is_terminal

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from apps_mock.adb_files import CAPACITY_BYTES, FILE_MODE, Files
-from apps_mock.adb_wire import Stream
+from apps_mock.adb_streams import ByteStream
 from apps_mock.errors import AdbProtocolError, MockFileError
 
 MAX_PATH_BYTES: Final = 1024
@@ -29,7 +29,7 @@ _ENTRY_V2 = struct.Struct("<4sI2Q4IQ3qI")
 class SyncSession:
     """One open `sync:` stream; it serves requests until QUIT or the stream's end."""
 
-    def __init__(self, stream: Stream, files: Files) -> None:
+    def __init__(self, stream: ByteStream, files: Files) -> None:
         self._stream = stream
         self._files = files
         self._pending = bytearray()

@@ -1,4 +1,4 @@
-"""The daemon side of the ADB wire: packets, the handshake, streams and their flow control.
+"""The daemon side of the ADB wire: the handshake, and streams until either side lets go.
 
 One `Connection` serves one adb server. Facts that real servers and clients need: a CLSE is answered
 by a CLSE, every WRTE is acknowledged, one of ours may be outstanding per stream, no payload exceeds
@@ -10,149 +10,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import struct
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Final
 
+from apps_mock.adb_auth import AuthProfile, KnownKeys
+from apps_mock.adb_packets import MAX_PAYLOAD, VERSION, VERSION_SUMMED, Packet, pack, read_packet
+from apps_mock.adb_streams import Service, Stream
 from apps_mock.errors import AdbProtocolError
 
-VERSION_SUMMED: Final = 0x01000000
-VERSION: Final = 0x01000001
-MAX_PAYLOAD: Final = 0x100000
-INBOX_LIMIT_BYTES: Final = 64 * 1024 * 1024
-
-_HEADER = struct.Struct("<4s5I")
-
-
-@dataclass(frozen=True, slots=True)
-class Packet:
-    """One message; `command` is four letters, the arguments depend on it."""
-
-    command: bytes
-    arg0: int
-    arg1: int
-    payload: bytes = b""
-
-
-def pack(packet: Packet, *, with_sum: bool) -> bytes:
-    """Header and payload as sent; without a sum the field is zero."""
-    total = sum(packet.payload) & 0xFFFFFFFF if with_sum else 0
-    magic = int.from_bytes(packet.command, "little") ^ 0xFFFFFFFF
-    header = _HEADER.pack(
-        packet.command, packet.arg0, packet.arg1, len(packet.payload), total, magic
-    )
-    return header + packet.payload
-
-
-async def read_packet(reader: asyncio.StreamReader) -> Packet:
-    """The next packet.
-
-    Raises:
-        AdbProtocolError: the bytes are no packet, or one that is too large.
-        asyncio.IncompleteReadError: the peer went away.
-    """
-    header = await reader.readexactly(_HEADER.size)
-    command, arg0, arg1, length, _sum, magic = _HEADER.unpack(header)
-    if magic != int.from_bytes(command, "little") ^ 0xFFFFFFFF:
-        raise AdbProtocolError(f"a packet's magic is wrong: {header.hex()}")
-    if length > MAX_PAYLOAD:
-        raise AdbProtocolError(f"a payload of {length} bytes exceeds {MAX_PAYLOAD}")
-    return Packet(command, arg0, arg1, await reader.readexactly(length))
-
-
-class Stream:
-    """One service's two-way byte stream inside a connection."""
-
-    def __init__(self, connection: Connection, local_id: int, remote_id: int) -> None:
-        self._connection = connection
-        self._local_id = local_id
-        self._remote_id = remote_id
-        self._inbox = bytearray()
-        self._changed = asyncio.Event()
-        self._may_write = asyncio.Event()
-        self._may_write.set()
-        self._is_closed = False
-        self._server: asyncio.Task[None] | None = None
-
-    def serve_with(self, task: asyncio.Task[None]) -> None:
-        """Remember the service's task, which ends with the stream."""
-        self._server = task
-
-    async def write(self, data: bytes) -> None:
-        """Send all of `data`, waiting for the peer's acknowledgement before each next chunk.
-
-        Raises: ConnectionResetError: the peer closed the stream.
-        """
-        limit = self._connection.max_payload
-        for start in range(0, len(data), limit):
-            await self._may_write.wait()
-            if self._is_closed:
-                raise ConnectionResetError("the peer closed the stream")
-            self._may_write.clear()
-            await self._send(b"WRTE", data[start : start + limit])
-
-    async def read(self) -> bytes:
-        """Whatever has come since the last call, at least a byte; empty once the peer closed."""
-        while not self._inbox and not self._is_closed:
-            self._changed.clear()
-            await self._changed.wait()
-        data = bytes(self._inbox)
-        self._inbox.clear()
-        return data
-
-    async def close(self) -> None:
-        """Wait for the last acknowledgement and close. Idempotent."""
-        await self._may_write.wait()
-        if not self._is_closed:
-            self.abandon()
-            await self._send(b"CLSE")
-
-    async def peer_closed(self) -> None:
-        """Answer a CLSE with a CLSE, unless ours is what it answers, and end the service."""
-        if not self._is_closed:
-            self.end()
-            await self._send(b"CLSE")
-
-    def end(self) -> None:
-        """Stop the service: nobody listens any more."""
-        self.abandon()
-        if self._server is not None:
-            self._server.cancel()
-
-    async def accept(self) -> None:
-        """Tell the peer that the service runs."""
-        await self._send(b"OKAY")
-
-    async def receive(self, payload: bytes) -> None:
-        """Take a WRTE of the peer and acknowledge it."""
-        if len(self._inbox) + len(payload) > INBOX_LIMIT_BYTES:
-            raise AdbProtocolError("a stream's unread input grew past its limit")
-        self._inbox += payload
-        self._changed.set()
-        await self._send(b"OKAY")
-
-    def acknowledged(self) -> None:
-        """The peer took our last WRTE."""
-        self._may_write.set()
-
-    def abandon(self) -> None:
-        """The stream is over: readers see its end, writers an error."""
-        self._is_closed = True
-        self._changed.set()
-        self._may_write.set()
-
-    async def _send(self, command: bytes, payload: bytes = b"") -> None:
-        await self._connection.send(Packet(command, self._local_id, self._remote_id, payload))
-
-
-Service = Callable[[Stream], Awaitable[None]]
-FindService = Callable[[str], Service | None]
-"""Which service a name means, None for an unknown one."""
+MAX_STREAMS: Final = 512
+_TOKEN, _SIGNATURE, _PUBLIC_KEY = 1, 2, 3
+_SUMMED_ALWAYS: Final = frozenset({b"CNXN", b"AUTH"})
 
 
 class Connection:
-    """One adb server's link: handshake, then streams until either side lets go."""
+    """One adb server's link: handshake, then streams until either side lets go.
+
+    Args:
+        banner: what the phone says of itself.
+        keys: who may use it.
+        find_service: which service a name means on this connection, None for an unknown one.
+    """
 
     def __init__(
         self,
@@ -160,17 +38,27 @@ class Connection:
         writer: asyncio.StreamWriter,
         *,
         banner: bytes,
-        find_service: FindService,
+        keys: KnownKeys,
+        find_service: Callable[[str, Connection], Service | None],
     ) -> None:
-        self.max_payload = MAX_PAYLOAD
         self._reader = reader
         self._writer = writer
         self._banner = banner
+        self._keys = keys
         self._find_service = find_service
+        self._max_payload = MAX_PAYLOAD
         self._peer_version = VERSION_SUMMED
+        self._is_greeted = False
         self._is_connected = False
+        self._token = b""
+        self._owner: asyncio.Task[None] | None = None
         self._streams: dict[int, Stream] = {}
         self._last_id = 0
+
+    @property
+    def max_payload(self) -> int:
+        """Bytes that one packet to this peer may carry."""
+        return self._max_payload
 
     async def run(self) -> None:
         """Serve until the peer goes away or breaks the protocol."""
@@ -183,29 +71,79 @@ class Connection:
                         await self._handle(await read_packet(self._reader), services)
                 for stream in self._streams.values():
                     stream.end()
+                if self._owner is not None:
+                    self._owner.cancel()
         finally:
             self._writer.close()
 
     def drop(self) -> None:
-        """Cut the link; `run` then ends."""
+        """Cut the link at once; `run` then ends."""
         self._writer.transport.abort()
+
+    def hang_up(self) -> None:
+        """End the link behind what was sent; `run` then ends."""
+        self._writer.close()
 
     async def send(self, packet: Packet) -> None:
         """Write one packet; a lost peer is noticed by the reader, not here."""
-        with_sum = packet.command == b"CNXN" or self._peer_version == VERSION_SUMMED
+        with_sum = packet.command in _SUMMED_ALWAYS or self._peer_version == VERSION_SUMMED
         with contextlib.suppress(ConnectionError):
             self._writer.write(pack(packet, with_sum=with_sum))
             await self._writer.drain()
 
     async def _handle(self, packet: Packet, services: asyncio.TaskGroup) -> None:
-        if packet.command == b"CNXN":
-            await self._greet(packet)
-            return
-        if not self._is_connected or packet.command in {b"STLS", b"AUTH"}:
-            raise AdbProtocolError(f"{packet.command!r} is not expected now")
-        if packet.command == b"OPEN":
-            await self._open(packet, services)
-            return
+        match packet.command:
+            case b"CNXN":
+                await self._meet(packet)
+            case b"AUTH" if self._is_greeted and not self._is_connected:
+                await self._authenticate(packet, services)
+            case b"OPEN" if self._is_connected:
+                await self._open(packet, services)
+            case b"OKAY" | b"WRTE" | b"CLSE" if self._is_connected:
+                await self._stream_packet(packet)
+            case _:
+                raise AdbProtocolError(f"{packet.command!r} is not expected now")
+
+    async def _meet(self, packet: Packet) -> None:
+        """Take the peer's version and size; a phone that knows no keys asks for one."""
+        self._peer_version = min(packet.arg0, VERSION)
+        self._max_payload = max(1, min(packet.arg1, MAX_PAYLOAD))
+        self._is_greeted = True
+        for stream in self._streams.values():  # a peer that greets again starts afresh
+            stream.end()
+        if self._keys.profile is AuthProfile.NONE:
+            await self._greet()
+        else:
+            self._is_connected = False
+            await self._ask_for_signature()
+
+    async def _ask_for_signature(self) -> None:
+        self._token = self._keys.new_token()
+        await self.send(Packet(b"AUTH", _TOKEN, 0, self._token))
+
+    async def _authenticate(self, packet: Packet, services: asyncio.TaskGroup) -> None:
+        if packet.arg0 == _SIGNATURE:
+            if self._token and self._keys.has_signed(self._token, packet.payload):
+                await self._greet()
+            else:
+                await self._ask_for_signature()
+        elif packet.arg0 == _PUBLIC_KEY:
+            answer_s = self._keys.answer_s(packet.payload)
+            if answer_s is not None:
+                self._owner = services.create_task(self._greet_later(answer_s))
+        else:
+            raise AdbProtocolError(f"AUTH of kind {packet.arg0} is none")
+
+    async def _greet_later(self, after_s: float) -> None:
+        await asyncio.sleep(after_s)
+        await self._greet()
+
+    async def _greet(self) -> None:
+        self._token = b""
+        self._is_connected = True
+        await self.send(Packet(b"CNXN", VERSION, MAX_PAYLOAD, self._banner))
+
+    async def _stream_packet(self, packet: Packet) -> None:
         stream = self._streams.get(packet.arg1)
         if stream is None:
             return
@@ -214,20 +152,14 @@ class Connection:
                 stream.acknowledged()
             case b"WRTE":
                 await stream.receive(packet.payload)
-            case b"CLSE":
-                await stream.peer_closed()
             case _:
-                raise AdbProtocolError(f"{packet.command!r} is no command")
-
-    async def _greet(self, packet: Packet) -> None:
-        self._peer_version = min(packet.arg0, VERSION)
-        self.max_payload = max(1, min(packet.arg1, MAX_PAYLOAD))
-        self._is_connected = True
-        await self.send(Packet(b"CNXN", VERSION, MAX_PAYLOAD, self._banner))
+                await stream.peer_closed()
 
     async def _open(self, packet: Packet, services: asyncio.TaskGroup) -> None:
+        """Start a service; a second argument is for acknowledgements that were not agreed on."""
         name = packet.payload.rstrip(b"\0").decode(errors="replace")
-        service = self._find_service(name)
+        is_possible = packet.arg0 != 0 and packet.arg1 == 0 and len(self._streams) < MAX_STREAMS
+        service = self._find_service(name, self) if is_possible else None
         if service is None:
             await self.send(Packet(b"CLSE", 0, packet.arg0))
             return
