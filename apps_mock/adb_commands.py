@@ -14,8 +14,10 @@ from apps_mock.adb_dumpsys import Dumpsys
 from apps_mock.adb_files import Files
 from apps_mock.adb_input import InputCommand
 from apps_mock.adb_ports import ClonePhone
+from apps_mock.adb_providers import ContentCommand, SettingsCommand
 from apps_mock.adb_shell import Call, Command
 from apps_mock.adb_tools import Tools
+from apps_mock.android_facts import connected_network, missing_packages, settings_of
 
 USUAL_DENSITY: Final = "420"
 KEYCODE_HOME: Final = 3
@@ -37,16 +39,6 @@ _PROPERTIES: Final[dict[str, str]] = {
     "ro.secure": "1",
     "ro.serialno": "clone",
     "sys.boot_completed": "1",
-}
-_SETTINGS: Final[dict[tuple[str, str], str]] = {
-    ("global", "airplane_mode_on"): "0",
-    ("global", "animator_duration_scale"): "0",
-    ("global", "transition_animation_scale"): "0",
-    ("global", "window_animation_scale"): "0",
-    ("secure", "default_input_method"): "com.android.inputmethod.latin/.LatinIME",
-    ("system", "accelerometer_rotation"): "0",
-    ("system", "screen_off_timeout"): "60000",
-    ("system", "user_rotation"): "0",
 }
 
 
@@ -83,7 +75,6 @@ class PhoneCommands:
         self._lock = lock
         self._files = files
         self._packages = tuple(packages)
-        self._settings = dict(_SETTINGS)
         self._input = InputCommand(phone, lock)
         self._dumpsys = Dumpsys(phone, lock)
         self._tools = Tools(files, now_s)
@@ -93,8 +84,9 @@ class PhoneCommands:
         return self._tools.table() | {
             "input": self._input, "dumpsys": self._dumpsys, "uiautomator": self._uiautomator,
             "screencap": self._screencap, "getprop": self._getprop, "wm": self._wm,
-            "settings": self._settings_command, "am": self._am, "pm": self._pm, "cmd": self._cmd,
-            "monkey": self._monkey,
+            "settings": SettingsCommand(self._phone.loaded_state),
+            "content": ContentCommand(self._phone.loaded_state),
+            "am": self._am, "pm": self._pm, "cmd": self._cmd, "monkey": self._monkey,
         }  # fmt: skip
 
     async def _uiautomator(self, call: Call) -> int:
@@ -146,22 +138,6 @@ class PhoneCommands:
                 pass
             case _:
                 return call.fail("only 'size', 'density' and 'dismiss-keyguard' are supported", 2)
-        return 0
-
-    async def _settings_command(self, call: Call) -> int:
-        match call.arguments:
-            case ("get", namespace, name):
-                call.out(self._settings.get((namespace, name), "null") + "\n")
-            case ("put", namespace, name, value):
-                self._settings[namespace, name] = value
-            case ("delete", namespace, name):
-                gone = self._settings.pop((namespace, name), None)
-                call.out(f"Deleted {int(gone is not None)} rows\n")
-            case ("list", namespace):
-                rows = sorted(item for item in self._settings.items() if item[0][0] == namespace)
-                call.out("".join(f"{name}={value}\n" for (_, name), value in rows))
-            case _:
-                return call.fail("expected get, put, delete or list", 255)
         return 0
 
     async def _am(self, call: Call) -> int:
@@ -217,18 +193,27 @@ class PhoneCommands:
         match call.arguments:
             case ("list", "packages", *words):
                 wanted = next((each for each in words if not each.startswith("-")), "")
-                shown = [name for name in sorted(self._packages) if wanted in name]
+                shown = [name for name in self._present() if wanted in name]
                 call.out("".join(f"package:{name}\n" for name in shown))
                 return 0
-            case ("path", name) if name in self._packages:
+            case ("path", name) if name in self._present():
                 call.out(f"package:/data/app/{name}/base.apk\n")
                 return 0
             case ("path", _):
                 return 1
         return call.fail("only 'list packages' and 'path' are supported", 255)
 
+    def _present(self) -> list[str]:
+        """The packages that the phone has now: a clone's apps come and go with its store."""
+        state = self._phone.loaded_state()
+        missing = frozenset[str]() if state is None else missing_packages(state)
+        return sorted(set(self._packages) - missing)
+
     async def _cmd(self, call: Call) -> int:
         match call.arguments:
+            case ("wifi", "status"):
+                call.out(self._wifi_status())
+                return 0
             case ("package", "list" | "path", *_):
                 call.arguments = call.arguments[1:]
                 return await self._pm(call)
@@ -237,6 +222,19 @@ class PhoneCommands:
                     self._move_shade(down=what != "collapse")
                 return 0
         return call.fail(f"Can't find service: {' '.join(call.arguments[:1])}", 20)
+
+    def _wifi_status(self) -> str:
+        """What `cmd wifi status` says of Wi-Fi and of the network that the phone is in."""
+        state = self._phone.loaded_state()
+        network = None if state is None else connected_network(state)
+        is_on = state is not None and settings_of(state).get(("global", "wifi_on")) == "1"
+        lines = [f"Wifi is {'enabled' if is_on else 'disabled'}"]
+        lines += ["Wifi scanning is only available when wifi is enabled"]
+        if is_on:
+            lines.append(
+                "Wifi is not connected" if network is None else f'Wifi is connected to "{network}"'
+            )
+        return "".join(f"{line}\n" for line in lines)
 
     def _move_shade(self, *, down: bool) -> None:
         """Pull the notification shade down from the status bar, or put it away."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from apps_mock.adb_ports import ClonePhone
 from apps_mock.adb_shell import Call
+from apps_mock.android_facts import epoch_ms, next_alarm, notifications
 
 DISPLAY_ID: Final = "4619827259835644672"
 _HANDLE: Final = "1c0de5e"
@@ -28,11 +29,13 @@ class Dumpsys:
             "battery": self._battery,
             "SurfaceFlinger": self._surface_flinger,
             "input": self._input,
+            "alarm": self._alarm,
+            "notification": self._notification,
         }
 
     async def __call__(self, call: Call) -> int:
         """Print a service's state."""
-        words = [each for each in call.arguments if each not in {"-t", "-a"}]
+        words = [each for each in call.arguments if each not in {"-t", "-a", "--noredact"}]
         if not words or words[0] == "-l":
             call.out("Currently running services:\n")
             call.out("".join(f"  {name}\n" for name in sorted(self._services)))
@@ -114,3 +117,20 @@ class Dumpsys:
 
     def _input(self) -> str:
         return "INPUT MANAGER (dumpsys input)\n      SurfaceOrientation: 0\n"
+
+    def _alarm(self) -> str:
+        state = self._phone.loaded_state()
+        ring = None if state is None else next_alarm(state)
+        said = f"    user:0 pendingSend:false time:{epoch_ms(ring)} = {ring}\n" if ring else ""
+        return f"Current Alarm Manager state:\n\n  Next alarm clock information:\n{said}\n"
+
+    def _notification(self) -> str:
+        state = self._phone.loaded_state()
+        shown = [] if state is None else notifications(state)
+        return "Current Notification Manager state:\n  Notification List:\n" + "".join(
+            f"    NotificationRecord(0x{number:08x}: pkg={package} user=UserHandle{{0}})\n"
+            "      extras={\n"
+            f"          android.title=String ({title})\n"
+            f"          android.text=String ({text})\n      }}\n"
+            for number, (package, title, text) in enumerate(shown)
+        )

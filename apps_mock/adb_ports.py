@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from apps_mock.phone_state import PhoneState
 from device_runtime.ports import PhoneInfo
 
 
@@ -49,6 +50,10 @@ class ClonePhone(Protocol):
 
     def screenshot(self) -> bytes:
         """The screen as PNG."""
+        ...
+
+    def loaded_state(self) -> PhoneState | None:
+        """What the clone holds, for the commands that ask; None where nothing is loaded."""
         ...
 
     @property

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 from apps_mock.adb_auth import KnownKeys
@@ -25,6 +25,7 @@ from apps_mock.adb_shell_service import ShellSession
 from apps_mock.adb_streams import ByteStream, Service
 from apps_mock.adb_sync import SyncSession
 from apps_mock.adb_wire import Connection
+from apps_mock.android_facts import stored_files
 from apps_mock.errors import DaemonError
 from apps_mock.registry import APPS
 from sync.clock import Clock, SystemClock
@@ -72,7 +73,7 @@ class MockAdbDaemon:
         self._phone = phone
         self._port = port
         self._clock = clock or SystemClock()
-        self._files = Files(self._now_s)
+        self._files = Files(self._now_s, stored=self._stored)
         named = [app.package for app in APPS.values()] if packages is None else packages
         self._commands = PhoneCommands(
             phone, self.lock, files=self._files, now_s=self._now_s, packages=named
@@ -120,6 +121,10 @@ class MockAdbDaemon:
         if self._loop is not None and self._stopping is not None:
             self._loop.call_soon_threadsafe(self._stopping.set)
         thread.join(START_TIMEOUT_S)
+
+    def _stored(self) -> Mapping[str, int]:
+        state = self._phone.loaded_state()
+        return {} if state is None else stored_files(state)
 
     def _now_s(self) -> int:
         return self._clock.wall_ms() // 1000

@@ -16,7 +16,8 @@ from apps_mock.apps.contacts import ContactsData
 from apps_mock.apps.files import FilesData
 from apps_mock.apps.messages import MessagesData
 from apps_mock.apps.settings import BRIGHTNESS, DEVICE_NAME, SettingsData
-from apps_mock.phone_state import PhoneState
+from apps_mock.phone_state import PhoneState, is_installed
+from apps_mock.registry import APPS, SYSTEM
 
 SettingKey = tuple[str, str]
 """Namespace ("global", "secure", "system") and name of a setting."""
@@ -95,6 +96,23 @@ def content_rows(state: PhoneState, uri: str) -> list[Row] | None:
     return [{"_id": str(number), **row} for number, row in enumerate(reader(state), 1)]
 
 
+def missing_packages(state: PhoneState) -> frozenset[str]:
+    """Packages of apps that the clone does not have, such as those that its store could install."""
+    return frozenset(
+        app.package
+        for name, app in APPS.items()
+        if name != SYSTEM and not is_installed(state, name)
+    ) | {APPS[SYSTEM].package}
+
+
+def notifications(state: PhoneState) -> list[tuple[str, str, str]]:
+    """Package, title and text of each notification in the shade."""
+    system = state.system
+    if system is None:
+        return []
+    return [(APPS[each.app].package, each.title, each.text) for each in system.notifications]
+
+
 def stored_files(state: PhoneState) -> dict[str, int]:
     """Path and size in bytes of the files in the clone's shared storage."""
     data = _data(state, "files")
@@ -107,14 +125,6 @@ def stored_files(state: PhoneState) -> dict[str, int]:
         )
         for file in data.files
     }
-
-
-def stored_folders(state: PhoneState) -> list[str]:
-    """Paths of the folders in the clone's shared storage."""
-    data = _data(state, "files")
-    if not isinstance(data, FilesData):
-        return []
-    return [f"{STORAGE}/{folder.name}" for folder in data.folders]
 
 
 def next_alarm(state: PhoneState) -> str | None:
@@ -156,7 +166,7 @@ def _messages(state: PhoneState) -> Iterator[Row]:
         for message in data.messages:
             yield {
                 "address": message.number,
-                "date": _epoch_ms(message.at),
+                "date": epoch_ms(message.at),
                 "read": str(int(message.read)),
                 "type": "2" if message.sent else "1",
                 "body": message.text,
@@ -179,7 +189,7 @@ def _events(state: PhoneState) -> Iterator[Row]:
     data = _data(state, "calendar")
     if isinstance(data, CalendarData):
         for event in data.events:
-            start_ms = int(_epoch_ms(f"{event.day}T{event.start}"))
+            start_ms = int(epoch_ms(f"{event.day}T{event.start}"))
             yield {
                 "title": event.title,
                 "dtstart": str(start_ms),
@@ -190,7 +200,7 @@ def _events(state: PhoneState) -> Iterator[Row]:
             }
 
 
-def _epoch_ms(moment: str) -> str:
+def epoch_ms(moment: str) -> str:
     """Milliseconds since 1970 of a moment on the clone's clock, which runs in UTC."""
     when = datetime.fromisoformat(moment).replace(tzinfo=UTC)
     return str(round(when.timestamp() * 1000))

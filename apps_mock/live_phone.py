@@ -84,6 +84,10 @@ class LivePhone:
             raise RuntimeError("no task is loaded: call reset or load first")
         return self._state
 
+    def loaded_state(self) -> PhoneState | None:
+        """The whole phone as one value; None where no task is loaded."""
+        return self._state
+
     def restore(self, state: PhoneState) -> None:
         """Go on from a state that this phone was in: a snapshot is a reference."""
         self._become(state)

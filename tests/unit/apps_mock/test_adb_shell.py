@@ -52,6 +52,9 @@ class RecordingPhone:
     def screenshot(self):
         return PNG
 
+    def loaded_state(self):
+        return None
+
 
 class Terminal:
     """One shell over a recording phone; `type` runs a line and returns what it printed."""
