@@ -8,6 +8,7 @@ ProjectError
 │   ├── InvalidActionError      the action cannot be carried out on this screen: the step is invalid
 │   ├── HierarchyError          the view hierarchy that came is not one
 │   ├── InstallError            a release that this phone must not install, with its reason code
+│   ├── RecordingError          a file that is no recording of a phone, or cannot be written
 │   └── SettingsError           the settings or a path that they name cannot be used
 ├── IntegrityError
 │   ├── PhoneFaultError         the phone answers nonsense: the episode becomes an env_error
@@ -92,6 +93,13 @@ class HierarchyError(DeviceError, RejectedError):
 
 class InstallError(DeviceError, RejectedError):
     """A release that this phone must not install; `reason` is the code that the cloud is told."""
+
+
+class RecordingError(DeviceError, RejectedError):
+    """A file is no recording of a phone that this program reads, or cannot be written."""
+
+    def __init__(self, message: str, *, reason: str = "recording") -> None:
+        super().__init__(message, reason=reason)
 
 
 class SettingsError(DeviceError, RejectedError):
