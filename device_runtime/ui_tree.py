@@ -1,38 +1,23 @@
 """The view hierarchy of a phone's screen: from uiautomator's XML to nodes to elements, and back.
 
-Bytes of a dump come from outside and may be damaged or hostile: `parse` mends what is harmless
-(control characters, bad bytes, bare ampersands, noise around the document), says so in `notes`,
-and refuses the rest with `HierarchyError`. Document types and entities are refused, nothing is
-expanded, and nothing here recurses, so depth costs memory only.
+Bytes of a dump come from outside and may be damaged or hostile: `ui_document` reads what is whole
+or can be mended and refuses the rest. Nothing here recurses, so depth costs memory only.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
-from xml.parsers import expat
 
-from device_runtime.errors import HierarchyError
+from device_runtime.ui_document import CONTAINERS, read_documents
+from device_runtime.ui_mending import ILLEGAL
 from sync.vocabulary import Element, Rect
 
-MAX_DUMP_BYTES: Final = 32 * 1024 * 1024
-MAX_NODES: Final = 100_000
-MAX_DEPTH: Final = 5_000
-
 _NO_BOUNDS: Final[Rect] = (0, 0, 0, 0)
-_CONTAINERS: Final = frozenset({"hierarchy", "displays", "display", "window"})
 _EDITABLE: Final = ("EditText", "AutoCompleteTextView")
 _BOUNDS = re.compile(r"\[(-?\d{1,7}),(-?\d{1,7})\]\[(-?\d{1,7}),(-?\d{1,7})\]")
-_ROOT = re.compile(r"<(hierarchy|displays)(?=[\s/>])[^<>]*?(/?)>")
-_DECLARATION = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
-_ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_BARE_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)")
-_SURROGATE_PAIR = re.compile(
-    r"&#[xX]([dD][89abAB][0-9a-fA-F]{2});&#[xX]([dD][c-fC-F][0-9a-fA-F]{2});"
-)
-_REFERENCE = re.compile(r"&#(?:x([0-9a-fA-F]{1,6})|([0-9]{1,7}));")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,86 +116,15 @@ def _element(node: Node) -> Element:
 
 
 def parse(data: bytes) -> Hierarchy:
-    """The hierarchy in a uiautomator or Appium dump.
+    """The hierarchy in a uiautomator or Appium dump; of several documents, the first.
 
-    Raises: HierarchyError: no document, a document without its end, a document type, XML that
-        cannot be mended, or more than the limits of this module.
+    Raises: HierarchyError: no document, a document without its end, a document type that declares
+        anything, XML that cannot be mended, or more than the limits of `ui_document`.
     """
-    if len(data) > MAX_DUMP_BYTES:
-        raise HierarchyError(f"the dump has {len(data)} bytes, more than {MAX_DUMP_BYTES}; refused")
-    document, notes = _document(data)
-    document = _mend(document, notes)
-    builder = _Builder(notes)
-    parser = expat.ParserCreate("utf-8")
-    parser.buffer_text = True
-    parser.StartElementHandler = builder.start
-    parser.EndElementHandler = builder.end
-    try:
-        parser.Parse(document.encode(), True)  # noqa: FBT003 - the C signature has no names
-    except expat.ExpatError as error:
-        raise HierarchyError(
-            f"the dump is not well-formed XML ({error}); take a new one"
-        ) from error
-    return builder.hierarchy()
-
-
-def _document(data: bytes) -> tuple[str, list[str]]:
-    """The first document's text without what surrounds it, and notes on what was cut."""
-    notes: list[str] = []
-    text = data.decode("utf-8-sig", errors="replace")
-    if "\ufffd" in text and "\ufffd".encode() not in data:
-        notes.append("bad_utf8")
-    root = _ROOT.search(text)
-    if root is None:
-        said = " ".join(text.split())[:120] or "nothing"
-        raise HierarchyError(f"no view hierarchy in the dump; the phone said: {said}")
-    if _DECLARATION.search(text):
-        raise HierarchyError("the dump declares a document type; refused")
-    end = _end_of(text, root)
-    head, tail = text[: root.start()].strip(), text[end:].strip()
-    if head and not (head.startswith("<?xml") and head.endswith("?>")):
-        notes.append("noise_before")
-    if tail:
-        notes.append("more_documents" if _ROOT.search(tail) else "noise_after")
-    return text[root.start() : end], notes
-
-
-def _end_of(text: str, root: re.Match[str]) -> int:
-    if root[2]:
-        return root.end()
-    closing = f"</{root[1]}>"
-    position = text.find(closing, root.end())
-    if position < 0:
-        raise HierarchyError(f"the dump ends before {closing}: it is truncated; take a new one")
-    return position + len(closing)
-
-
-def _mend(document: str, notes: list[str]) -> str:
-    """The document with everything replaced that XML 1.0 does not allow; notes say what was."""
-    steps = (
-        ("control_characters", _ILLEGAL, lambda _: ""),
-        ("bad_references", _SURROGATE_PAIR, _joined_pair),
-        ("bad_references", _REFERENCE, _legal_reference),
-        ("bare_ampersands", _BARE_AMPERSAND, lambda _: "&amp;"),
-    )
-    for note, pattern, replacement in steps:
-        mended = pattern.sub(replacement, document)
-        if mended != document and note not in notes:
-            notes.append(note)
-        document = mended
-    return document
-
-
-def _joined_pair(match: re.Match[str]) -> str:
-    high, low = int(match[1], 16), int(match[2], 16)
-    return f"&#{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)};"
-
-
-def _legal_reference(match: re.Match[str]) -> str:
-    code = int(match[1], 16) if match[1] else int(match[2])
-    if code > 0x10FFFF or _ILLEGAL.match(chr(code)):
-        return ""
-    return match[0]
+    reading = read_documents(data, _Builder, most=1)
+    if reading.refusal is not None:
+        raise reading.refusal
+    return reading.sinks[0].hierarchy(reading.notes)
 
 
 @dataclass(slots=True)
@@ -223,20 +137,17 @@ class _Open:
 
 
 class _Builder:
-    """Collects nodes from expat's events, children before parents."""
+    """Collects nodes from a document's tags, children before parents."""
 
-    def __init__(self, notes: list[str]) -> None:
-        self._notes = notes
+    def __init__(self) -> None:
         self._open: list[_Open] = []
-        self._nodes = 0
         self._displays = 0
         self._rotation: int | None = None
         self._roots: list[Node] = []
         self._other_displays: list[Node] = []
+        self._has_unreadable_bounds = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        if len(self._open) >= MAX_DEPTH:
-            raise HierarchyError(f"the dump is nested deeper than {MAX_DEPTH} levels; refused")
         if name == "display":
             self._displays += 1
         elif name == "hierarchy" and self._rotation is None:
@@ -245,30 +156,27 @@ class _Builder:
 
     def end(self, name: str) -> None:
         entry = self._open.pop()
-        if name in _CONTAINERS:
+        if name in CONTAINERS:
             self._collect(entry.children)
             return
-        self._nodes += 1
-        if self._nodes > MAX_NODES:
-            raise HierarchyError(f"the dump has more than {MAX_NODES} nodes; refused")
         node = _node(entry)
         if node.bounds == _NO_BOUNDS and not _BOUNDS.fullmatch(entry.attributes.get("bounds", "")):
-            self._note("unreadable_bounds")
+            self._has_unreadable_bounds = True
         if self._open:
             self._open[-1].children.append(node)
+        else:
+            self._collect([node])
 
     def _collect(self, nodes: list[Node]) -> None:
         (self._other_displays if self._displays > 1 else self._roots).extend(nodes)
 
-    def _note(self, note: str) -> None:
-        if note not in self._notes:
-            self._notes.append(note)
-
-    def hierarchy(self) -> Hierarchy:
+    def hierarchy(self, notes: Iterable[str]) -> Hierarchy:
+        """What was collected, with the notes of how the document was read."""
+        extra = ("unreadable_bounds",) if self._has_unreadable_bounds else ()
         return Hierarchy(
             rotation=self._rotation or 0,
             roots=tuple(self._roots),
-            notes=tuple(self._notes),
+            notes=(*notes, *extra),
             other_displays=tuple(self._other_displays),
         )
 
@@ -297,7 +205,7 @@ def _node(entry: _Open) -> Node:
         long_clickable=flag("long-clickable"),
         checkable=flag("checkable"),
         checked=flag("checked"),
-        enabled=given.get("enabled", "true") == "true",
+        enabled=given.get("enabled") != "false",
         focusable=flag("focusable"),
         focused=flag("focused"),
         scrollable=flag("scrollable"),
@@ -349,7 +257,7 @@ def _siblings(nodes: tuple[Node, ...]) -> list[tuple[Node, int] | None]:
 
 
 def _escape(text: str) -> str:
-    return _ILLEGAL.sub(".", text).translate(_ESCAPES)
+    return ILLEGAL.sub(".", text).translate(_ESCAPES)
 
 
 def _attributes(node: Node, index: int) -> str:
