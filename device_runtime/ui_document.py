@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -120,8 +121,9 @@ def read_documents(
         joins_halves: see `ui_mending.mended_forms`.
     """
     reading: Reading[S] = Reading(joins_halves=joins_halves)
+    data = _unpacked(data, reading)
     if len(data) > MAX_DUMP_BYTES:
-        message = f"the dump has {len(data)} bytes, more than {MAX_DUMP_BYTES}; refused"
+        message = f"the dump has more than {MAX_DUMP_BYTES} bytes; refused"
         reading.refuse(Condition.REFUSED, "limit", message)
         return reading
     body = _as_utf8(data, reading)
@@ -137,6 +139,18 @@ def read_documents(
     return reading
 
 
+def _unpacked(data: bytes, reading: Reading[S]) -> bytes:
+    """What a gzip file holds, as far as the limit; all other bytes as they are."""
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        unpacked = zlib.decompressobj(wbits=31).decompress(data, MAX_DUMP_BYTES + 1)
+    except zlib.error:
+        return data
+    reading.note("gzip")
+    return unpacked
+
+
 def _judge(rest: bytes, next_root: int | None, reading: Reading[S]) -> None:
     """Settle notes and condition once everything has been read."""
     if len(reading.sinks) > 1 or next_root is not None:
@@ -145,10 +159,10 @@ def _judge(rest: bytes, next_root: int | None, reading: Reading[S]) -> None:
         reading.note("noise_after")
     if reading.refusal is not None:
         return
-    noise = {"noise_before", "noise_after"}
+    noise, harmless = {"noise_before", "noise_after"}, {"document_type", "gzip"}
     if "more_documents" in reading.notes:
         reading.condition = Condition.SEVERAL
-    elif set(reading.notes) - noise - {"document_type"}:
+    elif set(reading.notes) - noise - harmless:
         reading.condition = Condition.MENDED
     elif noise & set(reading.notes):
         reading.condition = Condition.TRIMMED
@@ -218,6 +232,7 @@ def _look_at_head(head: bytes, reading: Reading[S]) -> None:
     if _HOSTILE_TYPE.search(head):
         message = "the dump declares a document type with entities or outside parts; refused"
         reading.refuse(Condition.REFUSED, "hostile", message)
+        return
     legal = _HEAD.fullmatch(head)
     if legal and b"<!DOCTYPE" in head:
         reading.note("document_type")
