@@ -16,6 +16,7 @@ from random import Random
 
 from device_runtime import guard
 from device_runtime.errors import PhoneFaultError, PhoneLostError
+from device_runtime.guard_rules import PERMISSIVE, GuardRules
 from device_runtime.ports import (
     ActOutcome,
     Decided,
@@ -68,7 +69,7 @@ def _no_owner(question: str, action: Action) -> bool:
 class Safety:
     """The rules of the phone that is played on, and how its owner is asked (True means yes)."""
 
-    guard_rules: guard.GuardRules = guard.PERMISSIVE
+    guard_rules: GuardRules = PERMISSIVE
     redaction_rules: RedactionRules = DEFAULT_REDACTION
     ask_owner: Callable[[str, Action], bool] = field(default=_no_owner)
 
@@ -268,9 +269,9 @@ class EpisodeMachine:
         match guard.decide(action, observation, self._safety.guard_rules):
             case guard.Allowed():
                 return None
-            case guard.Denied(reason):
+            case guard.Denied(reason=reason):
                 return reason
-            case guard.AskOwner(question):
+            case guard.AskOwner(question=question):
                 answered_yes = self._safety.ask_owner(question, action)
                 return None if answered_yes else f"not agreed to: {question}"
 

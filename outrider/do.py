@@ -180,14 +180,14 @@ def _phone(serial: str | None, adb_port: int) -> tuple[Phone, Verifier | None]:
 def _safety(out: Output, *, agrees: bool) -> Safety:
     """The rules of a person's phone, on the mock phone too: what is rehearsed is what is done."""
     from device_runtime.agent import Safety
-    from device_runtime.guard import OWNED
+    from device_runtime.guard_rules import owned_rules
 
     def ask(question: str, action: Action) -> bool:
         agreed = agrees or _answered_yes(question)
         out.event("question", question=question, action=action.kind, agreed=agreed)
         return agreed
 
-    return Safety(guard_rules=OWNED, ask_owner=ask)
+    return Safety(guard_rules=owned_rules(), ask_owner=ask)
 
 
 def _answered_yes(question: str) -> bool:
@@ -234,6 +234,7 @@ def _show_first(seat: _Seat, assignment: Assignment, out: Output, *, prepares: b
     """
     from device_runtime import guard
     from device_runtime.agent import EpisodeMachine, EpisodeOrigin
+    from device_runtime.guard_rules import owned_rules
     from device_runtime.ports import ResetOutcome
     from sync.clock import SystemClock
     from sync.vocabulary import DeviceId, new_uuid7
@@ -250,7 +251,7 @@ def _show_first(seat: _Seat, assignment: Assignment, out: Output, *, prepares: b
     request = machine.see(seat.phone.observe())
     assert request is not None  # a budget is one step at least
     action = chooser.decide([request])[0].action
-    match guard.decide(action, request.observation, guard.OWNED):
+    match guard.decide(action, request.observation, owned_rules()):
         case guard.Allowed():
             ruling = "allowed"
         case guard.Denied(reason):

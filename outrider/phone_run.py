@@ -151,9 +151,9 @@ def run_phone(
 
 def _safety(guard: Guard) -> Safety:
     from device_runtime.agent import Safety
-    from device_runtime.guard import OWNED, PERMISSIVE
+    from device_runtime.guard_rules import PERMISSIVE, owned_rules
 
-    return Safety(guard_rules=OWNED if guard is Guard.OWNED else PERMISSIVE)
+    return Safety(guard_rules=owned_rules() if guard is Guard.OWNED else PERMISSIVE)
 
 
 def _templates() -> tuple[TemplateInfo, ...]:

@@ -2,13 +2,11 @@ import pytest
 
 from device_runtime.guard import (
     ALLOWED,
-    OWNED,
-    PERMISSIVE,
     AskOwner,
     Denied,
-    GuardRules,
     decide,
 )
+from device_runtime.guard_rules import PERMISSIVE, GuardRules, owned_rules
 from sync.vocabulary import (
     Element,
     Key,
@@ -24,6 +22,7 @@ from sync.vocabulary import (
 )
 
 BUTTON = "android.widget.Button"
+OWNED = owned_rules()
 
 
 def screen(*elements, package="org.example.shop"):
@@ -49,8 +48,8 @@ def test_stopped_phone_allows_nothing_but_ending():
 @pytest.mark.parametrize(
     "rules",
     [
-        GuardRules(forbidden_packages=frozenset({"org.example.shop"})),
-        GuardRules(allowed_packages=frozenset({"org.example.notes"})),
+        GuardRules(forbidden_packages=("org.example.shop",)),
+        GuardRules(allowed_packages=("org.example.notes",)),
     ],
 )
 def test_app_that_may_not_be_used_can_only_be_left(rules):
@@ -60,13 +59,13 @@ def test_app_that_may_not_be_used_can_only_be_left(rules):
 
 
 def test_unknown_foreground_app_is_not_an_allowed_one():
-    rules = GuardRules(allowed_packages=frozenset({"org.example.notes"}))
+    rules = GuardRules(allowed_packages=("org.example.notes",))
 
     assert isinstance(decide(tap(0.5, 0.5), screen(package=""), rules), Denied)
 
 
 def test_forbidden_app_is_not_opened():
-    rules = GuardRules(forbidden_packages=frozenset({"org.example.bank"}))
+    rules = GuardRules(forbidden_packages=("org.example.bank",))
 
     assert isinstance(decide(open_app("org.example.bank"), screen(), rules), Denied)
     assert decide(open_app("Notes"), screen(), rules) is ALLOWED
@@ -75,7 +74,10 @@ def test_forbidden_app_is_not_opened():
 def test_consequential_touch_asks_the_owner():
     shown = screen(button("Delete contact"), button("Cancel", top=100))
 
-    assert decide(tap_element(shown, 0), shown, OWNED) == AskOwner("May I touch “Delete contact”?")
+    asked = decide(tap_element(shown, 0), shown, OWNED)
+    assert asked == AskOwner(
+        "May I touch “Delete contact”?", "guard.consequential.delete: delete", 0
+    )
     assert decide(tap_element(shown, 1), shown, OWNED) is ALLOWED
 
 
@@ -87,6 +89,7 @@ def test_position_decides_what_is_touched_not_the_index_that_is_claimed():
 
 def test_literal_text_never_goes_into_a_password_field():
     field = Element("android.widget.EditText", (0, 0, 100, 100), password=True, focused=True)
+    rules = GuardRules()
 
-    assert isinstance(decide(type_text("hunter22"), screen(field), OWNED), Denied)
-    assert decide(type_text(SlotRef("password_1")), screen(field), OWNED) is ALLOWED
+    assert isinstance(decide(type_text("hunter22"), screen(field), rules), Denied)
+    assert decide(type_text(SlotRef("password_1")), screen(field), rules) is ALLOWED
