@@ -17,7 +17,12 @@ from apps_mock.adb_ports import ClonePhone
 from apps_mock.adb_providers import ContentCommand, SettingsCommand
 from apps_mock.adb_shell import Call, Command
 from apps_mock.adb_tools import Tools
-from apps_mock.android_facts import connected_network, missing_packages, settings_of
+from apps_mock.android_facts import (
+    connected_network,
+    missing_packages,
+    saved_networks,
+    settings_of,
+)
 
 USUAL_DENSITY: Final = "420"
 KEYCODE_HOME: Final = 3
@@ -27,6 +32,7 @@ SHADE_ACTIVITY: Final = ".ShadeActivity"
 
 _PROPERTIES: Final[dict[str, str]] = {
     "init.svc.bootanim": "stopped",
+    "persist.sys.timezone": "UTC",
     "ro.build.characteristics": "default",
     "ro.build.version.sdk": "34",
     "ro.debuggable": "0",
@@ -214,6 +220,9 @@ class PhoneCommands:
             case ("wifi", "status"):
                 call.out(self._wifi_status())
                 return 0
+            case ("wifi", "list-networks"):
+                call.out(self._wifi_networks())
+                return 0
             case ("package", "list" | "path", *_):
                 call.arguments = call.arguments[1:]
                 return await self._pm(call)
@@ -235,6 +244,15 @@ class PhoneCommands:
                 "Wifi is not connected" if network is None else f'Wifi is connected to "{network}"'
             )
         return "".join(f"{line}\n" for line in lines)
+
+    def _wifi_networks(self) -> str:
+        """What `cmd wifi list-networks` says of the networks that the phone knows."""
+        state = self._phone.loaded_state()
+        saved = [] if state is None else saved_networks(state)
+        if not saved:
+            return "No networks\n"
+        rows = (f"{number:<12} {name:<32} wpa2-psk\n" for number, name in enumerate(saved))
+        return f"Network Id      SSID                         Security type\n{''.join(rows)}"
 
     def _move_shade(self, *, down: bool) -> None:
         """Pull the notification shade down from the status bar, or put it away."""

@@ -6,6 +6,7 @@ Pure functions of the phone's state. The mock's shell answers `settings get`, `c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -17,6 +18,7 @@ from apps_mock.apps.files import FilesData
 from apps_mock.apps.messages import MessagesData
 from apps_mock.apps.settings import BRIGHTNESS, DEVICE_NAME, SettingsData
 from apps_mock.phone_state import PhoneState, is_installed
+from apps_mock.records import find
 from apps_mock.registry import APPS, SYSTEM
 
 SettingKey = tuple[str, str]
@@ -27,7 +29,7 @@ Row = dict[str, str]
 
 STORAGE: Final = "/storage/emulated/0"
 
-_SWITCHES: Final[dict[str, tuple[SettingKey, str, str]]] = {
+SWITCH_SETTINGS: Final[dict[str, tuple[SettingKey, str, str]]] = {
     "Wi-Fi": (("global", "wifi_on"), "0", "1"),
     "Mobile data": (("global", "mobile_data"), "0", "1"),
     "Airplane mode": (("global", "airplane_mode_on"), "0", "1"),
@@ -50,14 +52,23 @@ _SWITCHES: Final[dict[str, tuple[SettingKey, str, str]]] = {
 }
 """Switches of the settings app: the setting that each is, what it holds when off and when on."""
 
-_TIMEOUTS_MS: Final = {
-    "30 seconds": "30000",
-    "1 minute": "60000",
-    "2 minutes": "120000",
-    "5 minutes": "300000",
-    "10 minutes": "600000",
+_CHOICES: Final[dict[str, tuple[SettingKey, dict[str, str]]]] = {
+    "Screen timeout": (
+        ("system", "screen_off_timeout"),
+        {
+            "30 seconds": "30000",
+            "1 minute": "60000",
+            "2 minutes": "120000",
+            "5 minutes": "300000",
+            "10 minutes": "600000",
+        },
+    ),
+    "Font size": (
+        ("system", "font_scale"),
+        {"Small": "0.85", "Medium": "1.0", "Large": "1.15", "Huge": "1.3"},
+    ),
 }
-_FONT_SCALES: Final = {"Small": "0.85", "Medium": "1.0", "Large": "1.15", "Huge": "1.3"}
+"""Choices of the settings app: the setting that each is, and what it holds for each option."""
 
 
 def settings_of(state: PhoneState) -> dict[SettingKey, str]:
@@ -67,17 +78,25 @@ def settings_of(state: PhoneState) -> dict[SettingKey, str]:
         return {}
     found: dict[SettingKey, str] = {}
     for switch in data.switches:
-        if switch.id in _SWITCHES:
-            key, off, on = _SWITCHES[switch.id]
+        if switch.id in SWITCH_SETTINGS:
+            key, off, on = SWITCH_SETTINGS[switch.id]
             found[key] = on if switch.on else off
-    choices = {choice.id: choice.value for choice in data.choices}
-    found["system", "screen_off_timeout"] = _TIMEOUTS_MS.get(choices["Screen timeout"], "60000")
-    found["system", "font_scale"] = _FONT_SCALES.get(choices["Font size"], "1.0")
-    found["global", "device_name"] = choices[DEVICE_NAME]
+    for choice in data.choices:
+        found |= setting_values(choice.id, choice.value)
     for level in data.levels:
         if level.id == BRIGHTNESS:
             found["system", "screen_brightness"] = str(round(level.value * 255 / 100))
     return found
+
+
+def setting_values(choice: str, option: str) -> dict[SettingKey, str]:
+    """What the settings provider holds where an option of the settings app is chosen."""
+    if choice == DEVICE_NAME:
+        return {("global", "device_name"): option}
+    if choice not in _CHOICES:
+        return {}
+    key, values = _CHOICES[choice]
+    return {key: values[option]} if option in values else {}
 
 
 def connected_network(state: PhoneState) -> str | None:
@@ -86,6 +105,14 @@ def connected_network(state: PhoneState) -> str | None:
     if not isinstance(data, SettingsData) or settings_of(state).get(("global", "wifi_on")) != "1":
         return None
     return next((network.id for network in data.networks if network.connected), None)
+
+
+def saved_networks(state: PhoneState) -> list[str]:
+    """Names of the wireless networks whose passwords the clone knows."""
+    data = _data(state, "settings")
+    if not isinstance(data, SettingsData):
+        return []
+    return [network.id for network in data.networks if network.saved]
 
 
 def content_rows(state: PhoneState, uri: str) -> list[Row] | None:
@@ -118,13 +145,16 @@ def stored_files(state: PhoneState) -> dict[str, int]:
     data = _data(state, "files")
     if not isinstance(data, FilesData):
         return {}
-    folders = {folder.id: folder.name for folder in data.folders}
     return {
-        f"{STORAGE}/{folders.get(file.folder, file.folder)}/{file.name}.{file.kind.lower()}": (
-            file.size_kb * 1024
-        )
+        stored_path(data, file.folder, file.name, file.kind): file.size_kb * 1024
         for file in data.files
     }
+
+
+def stored_path(data: FilesData, folder: str, name: str, kind: str) -> str:
+    """Path of a file in a folder of the files app, by the folder's id."""
+    shown = find(data.folders, folder)
+    return f"{STORAGE}/{shown.name if shown else folder}/{name}.{kind.lower()}"
 
 
 def next_alarm(state: PhoneState) -> str | None:
@@ -133,7 +163,11 @@ def next_alarm(state: PhoneState) -> str | None:
     if not isinstance(data, ClockData):
         return None
     now = f"{state.today}T{state.time}"
-    rings = [_next_ring(alarm.time, now) for alarm in data.alarms if alarm.on]
+    rings = [
+        _next_ring(alarm.time, now)
+        for alarm in data.alarms
+        if alarm.on and re.fullmatch(r"\d\d:\d\d", alarm.time)
+    ]
     return f"{min(rings).replace('T', ' ')}:00" if rings else None
 
 
@@ -201,8 +235,11 @@ def _events(state: PhoneState) -> Iterator[Row]:
 
 
 def epoch_ms(moment: str) -> str:
-    """Milliseconds since 1970 of a moment on the clone's clock, which runs in UTC."""
-    when = datetime.fromisoformat(moment).replace(tzinfo=UTC)
+    """Milliseconds since 1970 of a moment on the clone's clock, which runs in UTC; 0 of none."""
+    try:
+        when = datetime.fromisoformat(moment).replace(tzinfo=UTC)
+    except ValueError:
+        return "0"
     return str(round(when.timestamp() * 1000))
 
 

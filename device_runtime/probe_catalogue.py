@@ -29,6 +29,8 @@ from device_runtime.probe_readings import (
     package_in_front,
     row_with,
     scaled,
+    starts_at,
+    table_column,
     text_of,
     titled,
     worded,
@@ -113,10 +115,17 @@ def _sms_sent(given: Parameters) -> Question:
 
 
 def _event(given: Parameters) -> Question:
-    where = f"title={_sql(given['title'])} AND deleted=0"
-    return Question(
-        _query("content://com.android.calendar/events", "_id", where), any_row, holds=PRESENT
-    )
+    uri, where = "content://com.android.calendar/events", f"title={_sql(given['title'])}"
+    where = f"{where} AND deleted=0"
+    if "at" not in given:
+        return Question(_query(uri, "_id", where), any_row, holds=PRESENT)
+    command = f"getprop persist.sys.timezone && {_query(uri, 'dtstart', where)}"
+    return Question(command, starts_at(given["at"]), holds=PRESENT)
+
+
+def _saved_network(given: Parameters) -> Question:
+    read = table_column(given["network"], header=("Network Id", "SSID", "Security type"))
+    return Question("cmd wifi list-networks", read, holds=PRESENT)
 
 
 def _content(given: Parameters) -> Question:
@@ -216,13 +225,19 @@ KINDS: Final[Mapping[str, Kind]] = {
         "name of the wireless network; empty where there is none",
         lambda _: Question("cmd wifi status", _NETWORK),
     ),
+    "wifi_saved": Kind("whether a wireless network is saved", _saved_network, ("network",)),
     "next_alarm": Kind(
         "time of day of the next alarm, as 07:45, or none",
         lambda _: Question("dumpsys alarm", _NEXT_ALARM),
     ),
     "contact": Kind("whether the phone's book has a person", _contact, ("person",), ("number",)),
     "sms_sent": Kind("whether a text was sent to a number", _sms_sent, ("number", "text")),
-    "calendar_event": Kind("whether the calendar has an event", _event, ("title",)),
+    "calendar_event": Kind(
+        "whether the calendar has an event; at: 2025-03-14 09:30 on the phone's clock",
+        _event,
+        ("title",),
+        ("at",),
+    ),
     "notification": Kind("whether a notification has a title", _notification, ("title",)),
     "file": Kind("whether a file or folder is there", _file, ("path",)),
     "app_installed": Kind("whether an app is installed", _app_installed, ("package",)),

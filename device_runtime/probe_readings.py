@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, Protocol
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from device_runtime.errors import DeviceError
 
@@ -124,7 +126,10 @@ def rows(answer: Answer) -> list[str]:
 
     Raises: UnreadableError: it is no such listing, or its rows are not numbered as they should be.
     """
-    listed = text_of(answer)
+    return _rows_in(text_of(answer))
+
+
+def _rows_in(listed: str) -> list[str]:
     if listed.strip() == NO_ROWS:
         return []
     starts = list(_ROW.finditer(listed))
@@ -154,6 +159,38 @@ def row_with(column: str, accepts: Callable[[str], bool]) -> Reader:
     return read
 
 
+def starts_at(moment: str) -> Reader:
+    """A reader for a time zone and a query of `dtstart`: whether a row starts at `moment` there."""
+
+    def read(answer: Answer) -> str:
+        zone_name, _, listed = text_of(answer).partition("\n")
+        try:
+            zone = ZoneInfo(zone_name)
+            found = [int(row.removeprefix("dtstart=")) for row in _rows_in(listed)]
+        except (ValueError, ZoneInfoNotFoundError) as error:
+            raise UnreadableError(f"no time zone or no times: {shortened(str(error))}") from error
+        shown = [datetime.fromtimestamp(at_ms / 1000, zone) for at_ms in found]
+        return PRESENT if moment in {f"{at:%Y-%m-%d %H:%M}" for at in shown} else ABSENT
+
+    return read
+
+
+def table_column(wanted: str, *, header: tuple[str, str, str]) -> Reader:
+    """A reader for a table of three columns under `header`: whether `wanted` is in the second."""
+
+    def read(answer: Answer) -> str:
+        first, *listed = text_of(answer).splitlines() or [""]
+        if first.strip() == "No networks":
+            return ABSENT
+        places = [first.find(name) for name in header]
+        if -1 in places:
+            raise UnreadableError(f"no table: {shortened(first)!r}")
+        cells = [re.split(r"\s{2,}", row.strip()) for row in listed]
+        return PRESENT if wanted in {cell[1] for cell in cells if len(cell) > 1} else ABSENT
+
+    return read
+
+
 def line_among(wanted: str) -> Reader:
     """A reader for lists with a line for each entry: whether one is exactly `wanted`."""
 
@@ -173,7 +210,7 @@ def file_listed(answer: Answer) -> str:
     Raises: UnreadableError: it failed for another reason than that nothing is there.
     """
     if answer.exit_code != 0:
-        if _NO_SUCH_FILE in answer.stderr.decode(errors="replace"):
+        if _NO_SUCH_FILE in (answer.stderr + answer.stdout).decode(errors="replace"):
             return ABSENT
         text_of(answer)
     return PRESENT if text_of(answer) else ABSENT
