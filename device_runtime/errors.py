@@ -9,6 +9,7 @@ ProjectError
 │   ├── HierarchyError          the view hierarchy that came is not one
 │   ├── InstallError            a release that this phone must not install, with its reason code
 │   ├── RecordingError          a file that is no recording of a phone, or cannot be written
+│   ├── ReaderError             screens cannot be read here: something is not installed
 │   └── SettingsError           the settings or a path that they name cannot be used
 ├── IntegrityError
 │   ├── PhoneFaultError         the phone answers nonsense: the episode becomes an env_error
@@ -106,6 +107,13 @@ class SettingsError(DeviceError, RejectedError):
     """A setting, or a path that it names, cannot be used."""
 
     def __init__(self, message: str, *, reason: str = "settings") -> None:
+        super().__init__(message, reason=reason)
+
+
+class ReaderError(DeviceError, RejectedError):
+    """Pictures of screens cannot be read on this machine; the text says what to install."""
+
+    def __init__(self, message: str, *, reason: str = "reader") -> None:
         super().__init__(message, reason=reason)
 
 
