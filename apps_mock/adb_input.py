@@ -20,6 +20,8 @@ KEYCODES: Final[dict[str, int]] = {
 """Android's key names without `KEYCODE_`."""
 
 LARGEST_KEYCODE: Final = 320
+UNKNOWN_KEY: Final = 0
+"""The key that means nothing; phones take it, so it tells whether keys are taken at all."""
 SWIPE_MS: Final = 300
 DRAG_MS: Final = 1000
 _BAD_USE: Final = 255
@@ -92,7 +94,8 @@ class InputCommand:
         if not names:
             raise ValueError("expected a key")
         for keycode in [_keycode(name) for name in names]:
-            self._phone.press(keycode)
+            if keycode != UNKNOWN_KEY:
+                self._phone.press(keycode)
 
     def _text(self, arguments: list[str]) -> None:
         if not arguments:
@@ -104,8 +107,8 @@ class InputCommand:
 
 
 def _keycode(name: str) -> int:
-    code = int(name) if name.isdigit() else KEYCODES.get(name.upper().removeprefix("KEYCODE_"), 0)
-    if not 0 < code <= LARGEST_KEYCODE:
+    code = int(name) if name.isdigit() else KEYCODES.get(name.upper().removeprefix("KEYCODE_"), -1)
+    if not UNKNOWN_KEY <= code <= LARGEST_KEYCODE:
         raise ValueError(f"unknown key {name!r}")
     return code
 
