@@ -37,7 +37,7 @@ STORAGE: Final = "df -k /data"
 SETTINGS: Final = {name: f"settings list {name}" for name in ("global", "secure", "system")}
 
 QUESTIONS: Final = (
-    PROPERTIES, DATE, SIZE, DENSITY, *SETTINGS.values(), POWER, BATTERY, HEAT, WINDOWS,
+    DATE, PROPERTIES, SIZE, DENSITY, *SETTINGS.values(), POWER, BATTERY, HEAT, WINDOWS,
     "dumpsys input_method", ACTIVITIES, DISPLAYS, PHYSICAL_DISPLAYS, "dumpsys input",
     ACCESSIBILITY, KEYBOARDS, STORAGE, "id", "am get-current-user", "pm list packages -s",
     KEY, TREE, SCREENSHOT,

@@ -6,7 +6,14 @@ import json
 
 import pytest
 
-from outrider import cli, doctor
+from outrider import cli, doctor, doctor_machine
+from sync.local_ports import free_port
+
+
+@pytest.fixture(autouse=True)
+def no_adb_server(monkeypatch):
+    """Nobody's adb server is asked here."""
+    monkeypatch.setattr(doctor, "ADB_PORT", free_port())
 
 
 def test_this_machine_is_well(capsys, tmp_path):
@@ -17,7 +24,7 @@ def test_this_machine_is_well(capsys, tmp_path):
 
 
 def test_an_absent_part_is_named_with_what_to_do(capsys, monkeypatch):
-    monkeypatch.setitem(doctor.EXTRAS, "device", ("a_module_that_does_not_exist",))
+    monkeypatch.setitem(doctor_machine.EXTRAS, "device", ("a_module_that_does_not_exist",))
     assert cli.run(["doctor", "--json"]) == 1
     captured = capsys.readouterr()
     assert json.loads(captured.out.splitlines()[-1])["missing"] == ["extra device"]
@@ -25,13 +32,16 @@ def test_an_absent_part_is_named_with_what_to_do(capsys, monkeypatch):
 
 
 def test_the_disk_of_a_folder_that_does_not_exist_yet_is_its_parents(tmp_path):
-    found = {finding.check: finding for finding in doctor.findings_of(tmp_path / "new" / "er")}
+    found = {
+        finding.check: finding
+        for finding in doctor_machine.machine_findings(tmp_path / "new" / "er")
+    }
     assert found["disk"].found.endswith("GiB free")
 
 
-@pytest.mark.parametrize("free", [0, doctor.LEAST_FREE_BYTES - 1])
+@pytest.mark.parametrize("free", [0, doctor_machine.LEAST_FREE_BYTES - 1])
 def test_a_full_disk_is_a_finding(monkeypatch, tmp_path, free):
-    monkeypatch.setattr(doctor, "LEAST_FREE_BYTES", 2**62 + free)
-    found = {finding.check: finding for finding in doctor.findings_of(tmp_path)}
+    monkeypatch.setattr(doctor_machine, "LEAST_FREE_BYTES", 2**62 + free)
+    found = {finding.check: finding for finding in doctor_machine.machine_findings(tmp_path)}
     assert not found["disk"].ok
     assert "free some disk" in found["disk"].hint
