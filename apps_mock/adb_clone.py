@@ -20,7 +20,7 @@ from device_runtime.ports import ActOutcome, PhoneInfo, ResetOutcome
 from sync.clock import Clock, SystemClock
 from sync.vocabulary import Action, Assignment, Episode, Observation, Verdict
 
-CLONE_SETTINGS = AdbPhoneSettings(settle_s=0.0, retry_pause_s=0.05)
+CLONE_SETTINGS = AdbPhoneSettings(settle_s=0.0, retry_pause_s=0.05, reconnect_s=2.0)
 """A clone's screen is settled as soon as an action has returned."""
 
 

@@ -2,12 +2,15 @@
 
 Each command has its own connection and a deadline for the whole of it. A result is handed out only
 with proof that it is complete: for a shell command the exit packet, without which a dropped link
-would look like a short success. Raw output (`execute`) has no such mark, so callers check its form.
+would look like a short success; on phones before Android 7, which send none, a line of our own
+with the code. Raw output (`execute`) has no such mark, so callers check its form. Nothing is sent
+twice here, and the server is never started, asked to end or restarted.
 """
 
 from __future__ import annotations
 
 import contextlib
+import secrets
 import shlex
 import socket
 import struct
@@ -18,6 +21,8 @@ from typing import Final
 from device_runtime.errors import PhoneFaultError, PhoneLostError
 from sync.clock import Clock, SystemClock
 
+FRAMED_SHELL: Final = "shell_v2"
+"""The feature of phones whose shell answers in packets, the exit code among them."""
 MAX_OUTPUT_BYTES: Final = 64 * 1024 * 1024
 CONNECT_POLL_S: Final = 0.05
 
@@ -85,7 +90,11 @@ class AdbClient:
         said = self.host(f"connect:{address}", timeout_s=timeout_s).strip()
         while (state := self.devices().get(address, "not listed")) != "device":
             if self._clock.monotonic_s() >= deadline:
-                raise PhoneLostError(f"{address} is {state} ({said}); check that it listens there")
+                raise PhoneLostError(
+                    f"{address} is {state} ({said}); check that it listens there",
+                    state=state,
+                    may_have_arrived=False,
+                )
             self._clock.sleep(CONNECT_POLL_S)
             if state == "not listed":
                 said = self.host(f"connect:{address}", timeout_s=timeout_s).strip()
@@ -95,14 +104,35 @@ class AdbClient:
         with contextlib.suppress(PhoneLostError):
             self.host(f"disconnect:{address}")
 
-    def shell(self, serial: str, command: str, *, timeout_s: float | None = None) -> ShellResult:
+    def features(self, serial: str) -> frozenset[str]:
+        """What a phone's adb daemon can do, such as `FRAMED_SHELL`.
+
+        Raises: PhoneLostError: the server does not list it as ready.
+        """
+        answer = self.host_of(serial, "features")
+        return frozenset(filter(None, answer.strip().split(",")))
+
+    def host_of(self, serial: str, service: str) -> str:
+        """The answer of a service of the server about one phone, such as "get-state"."""
+        with self._request(f"host-serial:{serial}:{service}", None) as link:
+            return link.block().decode(errors="replace")
+
+    def shell(
+        self, serial: str, command: str, *, timeout_s: float | None = None, framed: bool = True
+    ) -> ShellResult:
         """Run a command line in the phone's shell to its end.
+
+        Args:
+            framed: whether the phone has `FRAMED_SHELL`; without it what the command says as an
+                error comes with the rest of its output.
 
         Raises:
             PhoneLostError: the phone is not there, fell silent, or the link ended before the exit
                 code came: what had arrived is thrown away.
             PhoneFaultError: the answer breaks the protocol or is larger than the limit.
         """
+        if not framed:
+            return self._unframed(serial, command, timeout_s)
         collected = {_STDOUT: bytearray(), _STDERR: bytearray()}
         size = 0
         with self._service(serial, f"shell,v2,raw:{command}", timeout_s) as link:
@@ -116,6 +146,16 @@ class AdbClient:
                     code = data[0] if data else 255
                     return ShellResult(bytes(collected[_STDOUT]), bytes(collected[_STDERR]), code)
                 collected[kind] += data
+
+    def _unframed(self, serial: str, command: str, timeout_s: float | None) -> ShellResult:
+        """`shell` on a phone without packets: the end is proved by a line that nobody can guess."""
+        mark = f"--{secrets.token_hex(8)}--"
+        said = self.execute(serial, f"{command}; echo {mark}$?", timeout_s=timeout_s)
+        output, found, code = said.rpartition(mark.encode())
+        digits = code.strip()
+        if not found or not digits.isdigit() or not code.endswith(b"\n"):
+            raise PhoneLostError(f"the link to {serial} ended before the command did")
+        return ShellResult(output, b"", int(digits))
 
     def execute(self, serial: str, command: str, *, timeout_s: float | None = None) -> bytes:
         """Everything a command writes, raw; whether that is all of it only its form can tell.
@@ -133,6 +173,7 @@ class AdbClient:
     @contextlib.contextmanager
     def _service(self, serial: str, name: str, timeout_s: float | None) -> Iterator[_Link]:
         with self._request(f"host:transport:{serial}", timeout_s) as link:
+            link.reaches_phone = True
             link.request(name)
             yield link
 
@@ -148,9 +189,14 @@ class AdbClient:
 
 
 class _Link:
-    """One connection to the server; every wait ends at the deadline."""
+    """One connection to the server; every wait ends at the deadline.
+
+    Attributes:
+        reaches_phone: whether what is sent from now on may reach the phone.
+    """
 
     def __init__(self, address: tuple[str, int], deadline_s: float, clock: Clock) -> None:
+        self.reaches_phone = False
         self._deadline_s = deadline_s
         self._clock = clock
         self._name = "connect"
@@ -159,8 +205,8 @@ class _Link:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
             host, port = address
-            raise PhoneLostError(
-                f"no adb server answers at {host}:{port} ({error}); start it again"
+            raise self._lost(
+                f"no adb server answers at {host}:{port} ({error}); start it again", "no_server"
             ) from error
 
     def close(self) -> None:
@@ -177,9 +223,8 @@ class _Link:
             self._socket.sendall(f"{len(data):04x}".encode() + data)
         status = self.exactly(4)
         if status == b"FAIL":
-            raise PhoneLostError(
-                f"adb refused {self._name}: {self.block().decode(errors='replace')}"
-            )
+            said = self.block().decode(errors="replace")
+            raise self._lost(f"adb refused {self._name}: {said}", _state_in(said))
         if status != b"OKAY":
             raise PhoneFaultError(f"the adb server answered {status!r}; is it one?")
 
@@ -197,7 +242,7 @@ class _Link:
         while len(data) < size:
             part = self._receive(min(size - len(data), _CHUNK_BYTES))
             if not part:
-                raise PhoneLostError(f"the link ended in the middle of {self._name}")
+                raise self._lost(f"the link ended in the middle of {self._name}", "cut")
             data += part
         return bytes(data)
 
@@ -213,7 +258,7 @@ class _Link:
     def _remaining_s(self) -> float:
         remaining_s = self._deadline_s - self._clock.monotonic_s()
         if remaining_s <= 0:
-            raise PhoneLostError(f"no answer to {self._name} in time")
+            raise self._lost(f"no answer to {self._name} in time", "silent")
         return remaining_s
 
     @contextlib.contextmanager
@@ -221,6 +266,27 @@ class _Link:
         try:
             yield
         except TimeoutError as error:
-            raise PhoneLostError(f"no answer to {self._name} in time") from error
+            raise self._lost(f"no answer to {self._name} in time", "silent") from error
         except OSError as error:
-            raise PhoneLostError(f"the link to the adb server broke during {self._name}") from error
+            text = f"the link to the adb server broke during {self._name}"
+            raise self._lost(text, "cut") from error
+
+    def _lost(self, text: str, state: str) -> PhoneLostError:
+        return PhoneLostError(text, state=state, may_have_arrived=self.reaches_phone)
+
+
+def _state_in(refusal: str) -> str:
+    """What a refusal of the server says of the phone."""
+    for word, state in _REFUSALS.items():
+        if word in refusal:
+            return state
+    return "refused"
+
+
+_REFUSALS: Final = {
+    "unauthorized": "unauthorized",
+    "offline": "offline",
+    "authorizing": "offline",
+    "connecting": "offline",
+    "not found": "not listed",
+}

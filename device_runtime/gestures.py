@@ -6,7 +6,7 @@ both play these events, so the same action does the same thing on both.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,6 +29,7 @@ SCROLL_SHARE: Final = 0.6
 """How much of the scrolled area's extent the finger crosses."""
 
 KEYCODE_DELETE: Final = 67
+KEYCODE_FORWARD_DELETE: Final = 112
 KEYCODE_MOVE_END: Final = 123
 KEYCODES: Final[dict[Key, int]] = {
     Key.HOME: 3,
@@ -186,17 +187,31 @@ def _size(area: Rect) -> int:
 def _type(action: Action, observation: Observation) -> tuple[InputEvent, ...]:
     if not isinstance(action.text, str):
         raise InvalidActionError("the text is a redacted slot that this phone cannot resolve")
-    if any(ord(character) < 32 for character in action.text):
+    if any(ord(character) < 32 and character != "\n" for character in action.text):
         raise InvalidActionError("unsupported_text: control characters cannot be typed")
     field = next((each for each in observation.elements if each.editable and each.focused), None)
     if field is None:
         raise InvalidActionError("no text field has the focus")
-    events: list[InputEvent] = []
-    if action.clear and field.text:
-        events += [KeyPress(KEYCODE_MOVE_END), KeyPress(KEYCODE_DELETE, times=len(field.text))]
-    if action.text:
-        events.append(Text(action.text))
-    return tuple(events)
+    cleared = clearing(field.text) if action.clear and field.text else ()
+    return (*cleared, *_lines(action.text))
+
+
+def clearing(shown: str) -> tuple[InputEvent, ...]:
+    """What empties the focused field, which shows `shown`, wherever its cursor stands."""
+    count = len(shown)
+    deleted = KeyPress(KEYCODE_DELETE, times=count)
+    if "\n" not in shown:
+        return (KeyPress(KEYCODE_MOVE_END), deleted)
+    return (deleted, KeyPress(KEYCODE_FORWARD_DELETE, times=count))
+
+
+def _lines(text: str) -> Iterator[InputEvent]:
+    """Text line by line; a line feed is the Enter key, which ends a form where the app says so."""
+    for number, line in enumerate(text.split("\n")):
+        if number:
+            yield KeyPress(KEYCODES[Key.ENTER])
+        if line:
+            yield Text(line)
 
 
 def _key(action: Action, _observation: Observation) -> tuple[InputEvent, ...]:

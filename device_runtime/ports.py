@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
@@ -13,6 +13,7 @@ from sync.vocabulary import (
     Action,
     Assignment,
     Decision,
+    Element,
     Episode,
     Observation,
     Verdict,
@@ -80,6 +81,10 @@ class Phone(Protocol):
     def close(self) -> None:
         """Let go of the phone. Idempotent."""
         ...
+
+
+ScreenReader = Callable[[bytes, tuple[int, int]], tuple[Element, ...]]
+"""Elements that a picture (PNG) shows, with bounds in a screen of the given width and height."""
 
 
 @dataclass(frozen=True, slots=True)

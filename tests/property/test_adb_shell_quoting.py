@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from apps_mock.adb_syntax import parse
 from apps_mock.errors import ShellSyntaxError
 from device_runtime.adb import quote
-from device_runtime.adb_phone import typed_commands
+from device_runtime.adb_text import typed_commands
 
 ASCII = st.text(string.printable[:95])
 

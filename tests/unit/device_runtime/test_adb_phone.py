@@ -2,79 +2,23 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
-
 import pytest
 
-from device_runtime.adb import ShellResult
-from device_runtime.adb_phone import AdbPhone, AdbPhoneSettings, complete_png
-from device_runtime.errors import PhoneFaultError, PhoneLostError, UnknownTaskError
-from device_runtime.ui_tree import Node, to_xml
+from device_runtime.adb_phone import AdbPhone, AdbPhoneSettings
+from device_runtime.adb_screenshot import complete_png
+from device_runtime.errors import (
+    InputDeniedError,
+    PhoneFaultError,
+    PhoneLostError,
+    UnknownTaskError,
+)
 from sync.clock import ManualClock
 from sync.vocabulary import Assignment, AssignmentId, Key, open_app, press, tap, type_text, wait
-
-INFO = "Phone X\n14\n34\nen-US\nPhysical size: 1080x2400\nOverride size: 720x1600\n"
-FOCUS = "  mCurrentFocus=Window{1a2b3c u10 org.app/.Main}\n"
-
-
-def screen(text="hello", rotation=0):
-    field = Node("android.widget.EditText", (0, 0, 10, 10), text=text, focused=True)
-    return to_xml((field,), rotation)
-
-
-class FakeClient:
-    """Answers looks with what it is given, one after the other, and keeps all commands."""
-
-    def __init__(self, *looks, image=b""):
-        self.looks = list(looks) or [look()]
-        self.commands = []
-        self.image = image
-        self.result = ShellResult(b"", b"", 0)
-
-    def shell(self, serial, command, *, timeout_s=None):
-        if command.startswith("getprop"):
-            return ShellResult(INFO.encode(), b"", 0)
-        self.commands.append(command)
-        if "uiautomator" not in command:
-            return self.result
-        answer = self.looks.pop(0) if len(self.looks) > 1 else self.looks[0]
-        return answer(command)
-
-    def execute(self, serial, command, *, timeout_s=None):
-        return self.image
-
-
-def look(dump=None, *, state=FOCUS, said=None, cut=0):
-    """An answer to a look; `said` replaces the dump command's words, `cut` loses the end."""
-    dump = screen() if dump is None else dump
-
-    def answer(command):
-        path = command.split()[2].rstrip(";")
-        marker = command.split("echo ")[1].partition(";")[0]
-        words = f"UI hierchary dumped to: {path}" if said is None else said
-        parts = (words, dump.decode() + "\n", state)
-        text = "".join(f"{part.rstrip()}\n{marker}\n" for part in parts)
-        return ShellResult(text.encode()[: len(text) - cut], b"", 0)
-
-    return answer
-
-
-def phone_on(client, **settings):
-    settings = {"settle_s": 0.0, **settings}
-    numbers = iter(range(1000))
-    return AdbPhone(
-        client,
-        "serial",
-        settings=AdbPhoneSettings(**settings),
-        apps={"Clock": "org.clock"},
-        clock=ManualClock(),
-        new_name=lambda: f"name{next(numbers)}",
-    )
+from tests.scripted_phone import FOCUS, SERIAL, ScriptedClient, look, phone_on, png, said, screen
 
 
 def test_observation_is_read_from_one_command():
-    client = FakeClient()
+    client = ScriptedClient()
 
     observation = phone_on(client).observe()
 
@@ -86,7 +30,7 @@ def test_observation_is_read_from_one_command():
 
 
 def test_each_look_uses_a_name_of_its_own_and_removes_it():
-    client = FakeClient()
+    client = ScriptedClient()
     phone = phone_on(client)
 
     phone.observe()
@@ -98,7 +42,7 @@ def test_each_look_uses_a_name_of_its_own_and_removes_it():
 
 
 def test_landscape_swaps_width_and_height():
-    observation = phone_on(FakeClient(look(screen(rotation=1)))).observe()
+    observation = phone_on(ScriptedClient(look(screen(rotation=1)))).observe()
 
     assert (observation.width_px, observation.height_px, observation.rotation) == (1600, 720, 1)
 
@@ -108,22 +52,22 @@ def test_landscape_swaps_width_and_height():
     [
         ("mCurrentFocus=null\nmFocusedApp=ActivityRecord{1 u0 org.app/.Main t3}\n", "org.app"),
         ("mCurrentFocus=null\nmCurrentFocus=Window{1 u0 org.b/org.b.C}\n", "org.b"),
-        ("mCurrentFocus=Window{1 u0 StatusBar}\n", ""),
+        ("mCurrentFocus=Window{1 u0 StatusBar}\n", "com.android.systemui"),
         ("", ""),
     ],
 )
 def test_foreground_is_the_first_focus_that_names_an_app(state, expected):
-    assert phone_on(FakeClient(look(state=state))).observe().package == expected
+    assert phone_on(ScriptedClient(look(state=state))).observe().package == expected
 
 
 def test_keyboard_is_read_from_the_input_method():
     state = FOCUS + "  mShowRequested=true mInputShown=true\n"
 
-    assert phone_on(FakeClient(look(state=state))).observe().keyboard_shown
+    assert phone_on(ScriptedClient(look(state=state))).observe().keyboard_shown
 
 
 def test_failed_dump_is_tried_again():
-    client = FakeClient(look(said="ERROR: could not get idle state."), look())
+    client = ScriptedClient(look(said="ERROR: could not get idle state."), look())
 
     assert phone_on(client).observe().elements
 
@@ -135,11 +79,11 @@ def test_failed_dump_is_tried_again():
         (look(said=""), "no word"),
         (look(said="UI hierchary dumped to: /sdcard/window_dump.xml"), "could not dump"),
         (look(screen()[:-20]), "damaged dump"),
-        (look(cut=9), "only a part"),
+        (look(cut=9), "of its parts"),
     ],
 )
 def test_look_without_proof_that_it_is_whole_is_a_fault(answer, reason):
-    client = FakeClient(answer)
+    client = ScriptedClient(answer)
 
     with pytest.raises(PhoneFaultError, match=reason):
         phone_on(client).observe()
@@ -147,13 +91,30 @@ def test_look_without_proof_that_it_is_whole_is_a_fault(answer, reason):
     assert len(client.commands) == 3
 
 
-def test_lost_phone_is_not_asked_again():
-    def lost(_command):
-        raise PhoneLostError("gone")
+def lost_once(answer, error):
+    """An answer that comes at the second time of asking."""
+    asked = []
 
-    client = FakeClient(lost)
+    def answered(command):
+        asked.append(command)
+        if len(asked) == 1:
+            raise error
+        return answer(command)
 
-    with pytest.raises(PhoneLostError):
+    return answered
+
+
+def test_phone_that_was_lost_in_a_look_is_looked_at_again():
+    client = ScriptedClient(lost_once(look(), PhoneLostError("cut")))
+
+    assert phone_on(client).observe().elements
+
+
+def test_phone_that_stays_away_is_lost_after_one_wait():
+    client = ScriptedClient(lost_once(look(), PhoneLostError("cut")))
+    client.state = "offline"
+
+    with pytest.raises(PhoneLostError, match="offline"):
         phone_on(client).observe()
 
     assert len(client.commands) == 1
@@ -161,7 +122,7 @@ def test_lost_phone_is_not_asked_again():
 
 def test_look_after_an_action_waits_until_two_looks_agree():
     looks = [look(screen(text)) for text in ("start", "half", "done", "done")]
-    client = FakeClient(*looks)
+    client = ScriptedClient(*looks)
     phone = phone_on(client, settle_s=5.0)
     phone.observe()
 
@@ -176,7 +137,7 @@ def test_look_that_never_settles_ends_at_the_deadline():
     def changing(command):
         return look(screen(str(next(counter))))(command)
 
-    phone = phone_on(FakeClient(changing), settle_s=1.0, settle_poll_s=0.1)
+    phone = phone_on(ScriptedClient(changing), settle_s=1.0, settle_poll_s=0.1)
     phone.observe()
     phone.act(tap(0.5, 0.5))
 
@@ -184,7 +145,7 @@ def test_look_that_never_settles_ends_at_the_deadline():
 
 
 def commands_of(action, text="hello"):
-    client = FakeClient(look(screen(text)))
+    client = ScriptedClient(look(screen(text)))
     phone = phone_on(client)
     phone.observe()
     client.commands.clear()
@@ -213,11 +174,15 @@ def test_long_field_is_cleared_in_several_key_commands():
 
 @pytest.mark.parametrize("text", ["grüße", "日本", "\U0001f600"])
 def test_text_that_adb_cannot_type_is_invalid_and_nothing_is_sent(text):
-    outcome, commands = commands_of(type_text(text))
+    client = ScriptedClient()
+    phone = phone_on(client)
+    phone.observe()
+
+    outcome = phone.act(type_text(text))
 
     assert not outcome.valid
     assert outcome.detail.startswith("unsupported_text")
-    assert commands == []
+    assert client.acted == []
 
 
 def test_app_is_started_by_the_package_of_its_label():
@@ -228,8 +193,8 @@ def test_app_is_started_by_the_package_of_its_label():
 
 def test_wait_sends_nothing_and_lets_time_pass():
     clock = ManualClock()
-    client = FakeClient()
-    phone = AdbPhone(client, "serial", settings=AdbPhoneSettings(settle_s=0.0), clock=clock)
+    client = ScriptedClient()
+    phone = AdbPhone(client, SERIAL, settings=AdbPhoneSettings(settle_s=0.0), clock=clock)
     phone.observe()
     before = clock.monotonic_s()
 
@@ -240,17 +205,17 @@ def test_wait_sends_nothing_and_lets_time_pass():
 
 
 def test_denied_injection_says_what_to_allow():
-    client = FakeClient()
-    client.result = ShellResult(b"", b"SecurityException: needs INJECT_EVENTS permission", 255)
+    client = ScriptedClient()
+    client.answers["input"] = said(error="SecurityException: needs INJECT_EVENTS", code=255)
     phone = phone_on(client)
 
-    with pytest.raises(PhoneFaultError, match="developer options"):
+    with pytest.raises(InputDeniedError, match="developer options"):
         phone.act(press(Key.BACK))
 
 
 def test_failed_action_is_a_fault_and_is_not_repeated():
-    client = FakeClient()
-    client.result = ShellResult(b"", b"Killed", 137)
+    client = ScriptedClient()
+    client.answers["input"] = said(error="Killed", code=137)
     phone = phone_on(client)
     phone.observe()
 
@@ -261,30 +226,20 @@ def test_failed_action_is_a_fault_and_is_not_repeated():
 
 
 def test_real_phone_plays_goals_but_no_templates():
-    phone = phone_on(FakeClient())
+    client = ScriptedClient()
+    client.answers["getprop sys.boot"] = said("1\nmWakefulness=Awake\n")
+    phone = phone_on(client)
 
     assert phone.reset(Assignment(AssignmentId("a"), goal="call Anna")).goal == "call Anna"
     with pytest.raises(UnknownTaskError):
         phone.reset(Assignment(AssignmentId("a"), template="settings_switch"))
 
 
-def png():
-    def chunk(kind, data):
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
-
-    header = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
-    body = zlib.compress(b"\0IEND")
-    chunks = ((b"IHDR", header), (b"IDAT", body), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(kind, data) for kind, data in chunks)
-
-
 def test_screenshot_loses_what_the_phone_printed_around_it():
     image = png()
 
     assert complete_png(b"[Warning] Multiple displays\n" + image + b"\n") == image
-    assert phone_on(FakeClient(image=image)).screenshot() == image
+    assert phone_on(ScriptedClient(image=image)).screenshot() == image
 
 
 @pytest.mark.parametrize("size", range(0, len(png()), 5))

@@ -103,7 +103,14 @@ def test_typing_nothing_only_clears():
     assert input_events(type_text(""), screen(FIELD)) == (KeyPress(123), KeyPress(67, times=3))
 
 
-@pytest.mark.parametrize("text", ["two\nlines", SlotRef("password")])
+def test_line_feed_in_a_text_is_the_enter_key():
+    events = input_events(type_text("two\nlines\n", clear=False), screen(FIELD))
+
+    enter = KeyPress(66)
+    assert events == (Text("two"), enter, Text("lines"), enter)
+
+
+@pytest.mark.parametrize("text", ["a\ttab", "a bell\a", SlotRef("password")])
 def test_text_that_nobody_can_type_is_invalid(text):
     with pytest.raises(InvalidActionError):
         input_events(type_text(text), screen(FIELD))

@@ -1,0 +1,312 @@
+"""Looks at a phone over ADB until an observation is whole, settled and true, or says why not.
+
+A look that fails on the phone's side is tried a few times, a lost phone is waited for by its link.
+What the parts say must agree: a tree of another rotation than the windows', or a picture of another
+shape than the screen, came from different moments, so both are taken again. A tree that cannot be
+had is a typed fault, or, where the phone has a reader of screens, an observation that was read from
+the picture. A black picture is never passed off as an ordinary screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import structlog
+
+from device_runtime.adb_facts import (
+    FACTS_COMMAND,
+    PhoneFacts,
+    Size,
+    fitted,
+    read_facts,
+    turned,
+)
+from device_runtime.adb_link import AdbLink, require_done
+from device_runtime.adb_look import STATE_COMMAND, Look, LookRequest
+from device_runtime.adb_ready import KEYCODE_WAKEUP
+from device_runtime.adb_screenshot import Screenshot, read_screenshot
+from device_runtime.adb_settings import AdbPhoneSettings
+from device_runtime.adb_state import ACTIVITY_LINES, ScreenState, read_state
+from device_runtime.errors import PhoneFaultError, TreeUnavailableError
+from device_runtime.ports import ScreenReader
+from device_runtime.ui_tree import Hierarchy, elements_of
+from sync.clock import Clock
+from sync.history import same_screen
+from sync.vocabulary import Element, Observation, ScreenMark
+
+_log = structlog.get_logger()
+_HOPELESS = frozenset({"busy"})
+_TRIES_WHERE_RESTLESS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An observation and the picture that was taken with it, where one was."""
+
+    observation: Observation
+    screenshot: Screenshot | None = None
+
+
+class Observer:
+    """The eyes of the driver of one phone.
+
+    Args:
+        reader: reads elements from a picture, for screens without a tree; None where there is none.
+        new_name: makes names that were never used before on this phone.
+    """
+
+    def __init__(
+        self,
+        link: AdbLink,
+        settings: AdbPhoneSettings,
+        *,
+        clock: Clock,
+        new_name: Callable[[], str],
+        reader: ScreenReader | None = None,
+    ) -> None:
+        self._link = link
+        self._settings = settings
+        self._clock = clock
+        self._new_name = new_name
+        self._reader = reader
+        self._facts: PhoneFacts | None = None
+        self._panel = ""
+        self._blank_panels: set[str] = set()
+        self.warnings: tuple[str, ...] = ()
+        """What the phone printed that was no answer, each once."""
+
+    @property
+    def facts(self) -> PhoneFacts:
+        """What the phone is; asked once, until `forget`.
+
+        Raises: PhoneLostError, PhoneFaultError: it does not say.
+        """
+        if self._facts is None:
+            answer = require_done(self._link.serial, self._link.ask(FACTS_COMMAND))
+            try:
+                self._facts = read_facts(answer.stdout.decode(errors="replace"))
+            except PhoneFaultError as error:
+                raise PhoneFaultError(f"{self._link.serial}: {error}") from error
+            if len(self._facts.panels) > 1:
+                self._panel = self._facts.panel_of(self._settings.display)
+        return self._facts
+
+    def forget(self) -> None:
+        """What is known of the phone is out of date, its displays included."""
+        self._facts = None
+
+    def settled(self) -> Seen:
+        """What shows once two looks in a row agree, or at the deadline.
+
+        A picture belongs to the first of two equal trees, so that it shows what they say.
+        """
+        wants_picture = self._settings.screenshots
+        deadline_s = self._clock.monotonic_s() + self._settings.settle_s
+        seen = self.look(with_screenshot=wants_picture)
+        while self._clock.monotonic_s() < deadline_s:
+            self._clock.sleep(self._settings.settle_poll_s)
+            again = self.look(with_screenshot=False)
+            if same_screen(seen.observation, again.observation):
+                break
+            seen = self.look(with_screenshot=True) if wants_picture else again
+        return seen
+
+    def look(self, *, with_screenshot: bool) -> Seen:
+        """One whole look; failures on the phone's side are tried again.
+
+        Raises:
+            TreeUnavailableError: no tree could be had, and nobody reads pictures.
+            PhoneFaultError: the parts are not whole, or never agree.
+            PhoneLostError: the phone did not come back.
+        """
+        fault: PhoneFaultError | None = None
+        for attempt in range(self._settings.look_attempts):
+            try:
+                return self._look_once(with_screenshot=with_screenshot)
+            except TreeUnavailableError as error:
+                fault = error
+                if error.reason in _HOPELESS or (
+                    error.reason == "not_idle" and attempt + 1 >= _TRIES_WHERE_RESTLESS
+                ):
+                    break
+            except PhoneFaultError as error:
+                fault = error
+            if attempt + 1 < self._settings.look_attempts:
+                self._clock.sleep(self._settings.retry_pause_s)
+        if isinstance(fault, TreeUnavailableError) and self._reader is not None:
+            return self._read_picture(self._reader, fault)
+        raise fault or PhoneFaultError(f"{self._link.serial} was not looked at; try once at least")
+
+    def screenshot(self) -> Screenshot:
+        """The screen as it is now, whole.
+
+        Raises: PhoneFaultError: what came is no PNG, or not all of one, several times.
+        """
+        fault: PhoneFaultError | None = None
+        for _ in range(max(1, self._settings.look_attempts)):
+            try:
+                data = self._link.capture(self._screencap)
+                return self._noted(read_screenshot(data))
+            except PhoneFaultError as error:
+                fault = error
+        raise fault or PhoneFaultError(f"{self._link.serial} gave no screenshot; try again")
+
+    @property
+    def _screencap(self) -> str:
+        return f"screencap -p -d {self._panel}" if self._panel else "screencap -p"
+
+    def _look_once(self, *, with_screenshot: bool) -> Seen:
+        request = LookRequest(
+            self._new_name(),
+            with_screenshot=with_screenshot,
+            screencap=self._screencap,
+            display=self._settings.display,
+        )
+        answer = require_done(self._link.serial, self._link.ask(request.command))
+        try:
+            look = request.read(answer.stdout)
+        except PhoneFaultError as error:
+            raise PhoneFaultError(f"{self._link.serial}: {error}") from error
+        self._require_awake(look.state)
+        if look.hierarchy is None:
+            raise self._tree_fault(look)
+        return self._seen(look, look.hierarchy)
+
+    def _require_awake(self, state: ScreenState) -> None:
+        if state.is_awake is False:
+            self._link.ask(f"input keyevent {KEYCODE_WAKEUP}")
+            raise PhoneFaultError(f"{self._link.serial} sleeps; press its power button")
+
+    def _tree_fault(self, look: Look) -> TreeUnavailableError:
+        reason = look.tree_fault.reason if look.tree_fault else "crashed"
+        return TreeUnavailableError(f"{self._link.serial} {look.tree_fault}", reason=reason)
+
+    def _seen(self, look: Look, hierarchy: Hierarchy) -> Seen:
+        rotation = hierarchy.rotation
+        if look.state.rotation not in {None, rotation}:
+            raise PhoneFaultError(f"{self._link.serial} was turned during the look; look again")
+        size = self._size(look.state, rotation)
+        shot = look.screenshot and self._upright(self._noted(look.screenshot), size, rotation)
+        elements = elements_of(hierarchy.roots, *size)
+        marks = look.state.marks
+        if not elements:
+            shot, elements, marks = self._treeless(shot, size, marks)
+        seen = Seen(self._observation(look.state, size, rotation, elements, marks), shot)
+        return self._marked_blank(seen)
+
+    def _size(self, state: ScreenState, rotation: int) -> Size:
+        """Width and height of the upright screen, in touches' pixels."""
+        if state.size is None or state.natural_size is None:
+            return turned(self.facts.size, rotation)
+        if state.size != turned(state.natural_size, rotation):
+            raise PhoneFaultError(f"{self._link.serial} was turned during the look; look again")
+        return state.size
+
+    def _observation(
+        self,
+        state: ScreenState,
+        size: Size,
+        rotation: int,
+        elements: tuple[Element, ...],
+        marks: tuple[ScreenMark, ...],
+    ) -> Observation:
+        if not (state.package or state.window):
+            state = self._with_activity(state)
+        return Observation(
+            width_px=size[0],
+            height_px=size[1],
+            elements=elements,
+            rotation=rotation,
+            package=state.package,
+            activity=state.activity,
+            keyboard_shown=state.keyboard_shown,
+            marks=tuple(mark for mark in ScreenMark if mark in {*marks, *state.marks}),
+        )
+
+    def _with_activity(self, state: ScreenState) -> ScreenState:
+        """The state with what the activity manager says is in front, where no window says it."""
+        answer = self._link.ask(
+            f"dumpsys activity activities | grep -E '{ACTIVITY_LINES}'; echo"
+        ).stdout.decode(errors="replace")
+        found = read_state(answer, self._settings.display)
+        return replace(state, package=found.package, activity=found.activity)
+
+    def _treeless(
+        self, shot: Screenshot | None, size: Size, marks: tuple[ScreenMark, ...]
+    ) -> tuple[Screenshot, tuple[Element, ...], tuple[ScreenMark, ...]]:
+        """What an empty tree means: a screen that shows nothing, one to be read, or a fault.
+
+        Raises: TreeUnavailableError: the picture shows something, and nobody reads pictures.
+        """
+        shot = shot or self.screenshot()
+        if shot.is_blank():
+            return shot, (), marks
+        if self._reader is None:
+            raise TreeUnavailableError(
+                f"{self._link.serial} shows something, but its tree is empty", reason="empty"
+            )
+        return shot, self._reader(shot.png, size), (*marks, ScreenMark.NO_TREE)
+
+    def _read_picture(self, reader: ScreenReader, fault: TreeUnavailableError) -> Seen:
+        """An observation of a screen without a tree, read from its picture."""
+        _log.info("screen_read_without_tree", serial=self._link.serial, reason=fault.reason)
+        answer = self._link.ask(f"{STATE_COMMAND}; echo").stdout.decode(errors="replace")
+        state = read_state(answer, self._settings.display)
+        rotation = state.rotation or 0
+        size = self._size(state, rotation)
+        shot = self._upright(self.screenshot(), size, rotation)
+        elements = reader(shot.png, size)
+        marks = (ScreenMark.NO_TREE,)
+        seen = Seen(self._observation(state, size, rotation, elements, marks), shot)
+        return self._marked_blank(seen)
+
+    def _upright(self, shot: Screenshot, size: Size, rotation: int) -> Screenshot:
+        """The picture as the owner sees it.
+
+        Raises: PhoneFaultError: it is of a screen of another shape: the phone was folded or turned.
+        """
+        upright = fitted(shot, size, rotation, self.facts.panel_size)
+        if upright is None:
+            self.forget()
+            raise PhoneFaultError(
+                f"{self._link.serial} sent a picture of {shot.width_px}x{shot.height_px} of a "
+                f"screen of {size[0]}x{size[1]}; look again"
+            )
+        return upright
+
+    def _marked_blank(self, seen: Seen) -> Seen:
+        """The same, marked where its picture shows nothing and no other panel shows more.
+
+        Raises: PhoneFaultError: another panel is to be tried.
+        """
+        if seen.screenshot is None or not seen.screenshot.is_blank():
+            self._blank_panels.clear()
+            return seen
+        marks = seen.observation.marks
+        if ScreenMark.SECURE not in marks and self._try_another_panel():
+            raise PhoneFaultError(f"{self._link.serial} shows nothing on one panel; look again")
+        self._blank_panels.clear()
+        ordered = tuple(mark for mark in ScreenMark if mark in {*marks, ScreenMark.BLANK})
+        return replace(seen, observation=replace(seen.observation, marks=ordered))
+
+    def _try_another_panel(self) -> bool:
+        """Choose a panel that was not found black yet: the phone may have been folded."""
+        if len(self.facts.panels) < 2:
+            return False
+        self._blank_panels.add(self._panel)
+        self.forget()
+        choices = (self.facts.panel_of(self._settings.display), *self.facts.panels)
+        others = [panel for panel in choices if panel not in self._blank_panels]
+        if others:
+            self._panel = others[0]
+        return bool(others)
+
+    def _noted(self, shot: Screenshot) -> Screenshot:
+        """The same picture; text before it is kept as a warning, and the displays are asked for."""
+        if shot.printed and shot.printed not in self.warnings:
+            self.warnings = (*self.warnings, shot.printed)
+            _log.warning("text_before_screenshot", serial=self._link.serial, text=shot.printed)
+            self.forget()
+            self._panel = self.facts.panel_of(self._settings.display)
+        return shot
