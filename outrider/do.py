@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from outrider.acting import RELEASE, Actor, actor_of, installed_actor
-from outrider.episodes import described
 from outrider.errors import CommandError, MisuseError
 from outrider.options import Json
 from outrider.output import Output
+from sync.step_text import described
 from sync.vocabulary import Action, EndReason, Split, Step
 
 if TYPE_CHECKING:

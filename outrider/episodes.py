@@ -15,6 +15,7 @@ from outrider.options import Json
 from outrider.output import Output
 from outrider.phone_folders import log_of, phone_folders
 from outrider.runs import Data, data_folder
+from sync.step_text import described
 
 if TYPE_CHECKING:
     from device_runtime.trajectory_log import TrajectoryLog
@@ -122,20 +123,6 @@ def _row(step: Step) -> dict[str, object]:
         "valid": step.valid,
         "policy": step.policy_version,
     }
-
-
-def described(step: Step) -> str:
-    """An action in a few words: its kind, what it is about, and where."""
-    action, elements = step.action, step.observation.elements
-    words: list[str] = [action.kind]
-    if action.element is not None and action.element < len(elements):
-        target = elements[action.element]
-        words.append(repr(target.label or target.resource_id or target.class_name))
-    elif action.x is not None and action.y is not None:
-        words.append(f"({action.x:.2f}, {action.y:.2f})")
-    named = (action.direction, action.text, action.key, action.app, action.status)
-    words += [repr(part) if part is action.text else str(part) for part in named if part]
-    return " ".join(words)
 
 
 def _folders(phone: Path | None, data: Path | None) -> list[Path]:

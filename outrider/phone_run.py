@@ -22,10 +22,10 @@ from outrider.device_options import (
     Fleet,
     MaxEpisodes,
 )
-from outrider.episodes import described
 from outrider.errors import MisuseError
 from outrider.options import Json
 from outrider.output import Output
+from sync.step_text import described
 
 if TYPE_CHECKING:
     from device_runtime.adb_phone import AdbPhone
