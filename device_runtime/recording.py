@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +39,13 @@ INDEX_FILE: Final = "recording.json"
 _MOST_INDEX_BYTES: Final = 1024**2
 _MEMBER = re.compile(r"\d{3}\.(out|err|file)")
 _COMMAND = re.compile(r"[\x20-\x7e]{1,200}")
+_NO_RECORDING: Final = (
+    zipfile.BadZipFile, zlib.error, struct.error, msgspec.MsgspecError,
+    ValueError, LookupError, EOFError, OverflowError,
+    RuntimeError,  # an encrypted member; NotImplementedError is one of them
+)  # fmt: skip
+"""What reading a zip and JSON of a stranger may raise."""
+_PACKINGS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _MADE: Final = (1980, 1, 1, 0, 0, 0)
 
 
@@ -100,14 +109,14 @@ def read_recording(path: Path) -> Recording:
             return _read(archive)
     except OSError as error:
         raise RecordingError(f"{path} cannot be read ({error.strerror or error})") from error
-    except (zipfile.BadZipFile, msgspec.MsgspecError, ValueError, KeyError, EOFError) as error:
+    except _NO_RECORDING as error:
         raise RecordingError(f"{path} is no recording of a phone ({error})") from error
-    except (NotImplementedError, RuntimeError) as error:  # odd compression, encryption
-        raise RecordingError(f"{path} is packed in a way that is not read ({error})") from error
 
 
 def _read(archive: zipfile.ZipFile) -> Recording:
     members = archive.infolist()
+    if any(member.compress_type not in _PACKINGS for member in members):
+        raise ValueError("it is packed in another way")
     if len(members) > 3 * MOST_ANSWERS + 1:
         raise ValueError(f"it has {len(members)} members")
     if sum(member.file_size for member in members) > MOST_BYTES:
