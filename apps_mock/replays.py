@@ -12,10 +12,10 @@ from apps_mock.own_goals import OwnGoalPhone
 from device_runtime.redaction import (
     DEFAULT_REDACTION,
     NO_SLOTS,
-    RedactionRules,
     redact,
     resolve,
 )
+from device_runtime.secret_patterns import RedactionRules
 from sync.vocabulary import ActionKind, EndReason, Episode, Observation
 
 _ENDS = frozenset({ActionKind.FINISH, ActionKind.ANSWER})

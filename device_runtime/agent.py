@@ -26,7 +26,8 @@ from device_runtime.ports import (
     ResetOutcome,
     Verifier,
 )
-from device_runtime.redaction import DEFAULT_REDACTION, NO_SLOTS, RedactionRules, redact, resolve
+from device_runtime.redaction import DEFAULT_REDACTION, NO_SLOTS, redact, resolve
+from device_runtime.secret_patterns import RedactionRules
 from sync import history, policy_io
 from sync.clock import Clock
 from sync.vocabulary import (

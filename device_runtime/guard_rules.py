@@ -183,7 +183,9 @@ def parse_rules(text: str, *, base: GuardRules) -> GuardRules:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"no TOML ({error}): mend that line") from error
-    table = document.get("guard", {})
+    if "guard" not in document:
+        raise SettingsError("it has no [guard] table: write [guard] above the rules")
+    table = document["guard"]
     if not isinstance(table, dict):
         raise SettingsError("guard is not a table: write [guard] on a line of its own")
     reader = _Reader(table, "guard")
@@ -251,7 +253,7 @@ class _Reader:
     def table(self, key: str) -> _Reader:
         value = self._take(key, {})
         if not isinstance(value, dict):
-            raise self._wrong(key, value, f"a table: write [{self.path}.{key}]")
+            raise self._wrong(key, value, f"a table, [{self.path}.{key}]")
         return _Reader(value, f"{self.path}.{key}")
 
     def end(self) -> None:

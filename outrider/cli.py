@@ -33,6 +33,7 @@ from outrider import (
     evaluate,
     farm,
     learn,
+    phone_guard,
     phone_run,
     phone_tree,
     phones,
@@ -53,6 +54,9 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("phone mock", phones.mock_phone),
     ("phone run", phone_run.run_phone),
     ("phone tree", phone_tree.show_tree),
+    ("phone guard show", phone_guard.show_rules),
+    ("phone guard check", phone_guard.check_rules),
+    ("phone guard explain", phone_guard.explain),
     ("farm", farm.farm),
     ("cloud serve", cloud.serve_cloud),
     ("cloud learn", learn.learn),
@@ -84,6 +88,7 @@ GROUPS = {
     "cloud": "The service that ingests, directs, publishes and answers.",
     "episodes": "Episodes in a phone's log.",
     "phone": "One phone: physical, emulated or mock.",
+    "phone guard": "What an agent may do on an owned phone.",
     "release": "Adapter updates: signed, delivered, taken back.",
 }
 
@@ -100,11 +105,19 @@ def build_app() -> typer.Typer:
     groups: dict[str, typer.Typer] = {}
     for words, command in COMMANDS:
         group, _, name = words.rpartition(" ")
-        if group and group not in groups:
-            groups[group] = typer.Typer(rich_markup_mode=None)
-            app.add_typer(groups[group], name=group, help=GROUPS[group])
-        (groups[group] if group else app).command(name)(command)
+        _group(group, groups, app).command(name)(command)
     return app
+
+
+def _group(words: str, groups: dict[str, typer.Typer], app: typer.Typer) -> typer.Typer:
+    """The group of that name, made in the group above it where it is not there yet."""
+    if not words:
+        return app
+    if words not in groups:
+        above, _, name = words.rpartition(" ")
+        groups[words] = typer.Typer(rich_markup_mode=None)
+        _group(above, groups, app).add_typer(groups[words], name=name, help=GROUPS[words])
+    return groups[words]
 
 
 def _about() -> None:

@@ -11,7 +11,7 @@ from device_runtime.agent import (
     judge_end,
     run_episode,
 )
-from device_runtime.guard import GuardRules
+from device_runtime.guard_rules import Consequence, GuardRules, Wording
 from device_runtime.ports import ActOutcome, Decided, ResetOutcome
 from device_runtime.scripted import TEMPLATE, FunctionPolicy, ScriptedPhone
 from sync import policy_io
@@ -223,7 +223,7 @@ def test_consequential_action_waits_for_the_owners_yes(says_yes, ending):
         asked.append((question, action))
         return says_yes
 
-    rules = GuardRules(consequential_words=frozenset({"next"}))
+    rules = GuardRules(consequences=(Consequence("next", Wording({"en": ("next",)})),))
     episode = play(
         ScriptedPhone(),
         page_turner(9),

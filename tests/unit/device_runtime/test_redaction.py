@@ -1,6 +1,7 @@
 import pytest
 
-from device_runtime.redaction import DEFAULT_REDACTION, RedactionRules, redact, resolve
+from device_runtime.redaction import DEFAULT_REDACTION, redact, resolve
+from device_runtime.secret_patterns import RedactionRules
 from sync.vocabulary import Element, Observation, SlotRef, tap, type_text
 
 EDIT = "android.widget.EditText"
