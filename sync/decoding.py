@@ -109,13 +109,11 @@ def collate(inputs: Sequence[EncodedInput], table: TextTable) -> Batch:
     ids = np.zeros((size, length, len(ID_COLUMNS)), dtype=np.int64)
     bits = np.zeros((size, length, len(BIT_COLUMNS)), dtype=np.float32)
     mask = np.zeros((size, length), dtype=np.float32)
-    text = np.zeros((size, length, table.dim), dtype=np.float32)
     for row, item in enumerate(inputs):
         ids[row, : item.length] = item.ids
         bits[row, : item.length] = item.bits
         mask[row, : item.length] = 1.0
-        text[row, : item.length] = table.embed(item.texts)
-    return Batch(text, ids, bits, mask)
+    return Batch(table.embed_padded([item.texts for item in inputs]), ids, bits, mask)
 
 
 def choice_mask(item: EncodedInput, chosen: Sequence[int]) -> npt.NDArray[np.bool_]:

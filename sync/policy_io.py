@@ -15,18 +15,16 @@ Notation: L tokens, C categories, K bits.
 from __future__ import annotations
 
 import hashlib
-from array import array
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sync.grammar import ACTION_TYPES, MAX_WORDS
 from sync.history import EMPTY_HISTORY, History, fold, same_screen
-from sync.screen_text import Goal, Item, items_of, match_bin
+from sync.screen_text import Goal, Item, Shown, match_bin, screen_of
 from sync.tokens import (
     BIT_COLUMNS,
     ID_COLUMNS,
@@ -51,8 +49,6 @@ POLICY_IO_VERSION = "layout_t5/1"
 MAX_GOAL_WORDS = 32
 MAX_ITEMS = 40
 
-_SCROLLABLE, _LONG_CLICKABLE, _LABEL = map(attrgetter, ("scrollable", "long_clickable", "label"))
-
 
 @dataclass(frozen=True, slots=True)
 class EncodedInput:
@@ -60,7 +56,7 @@ class EncodedInput:
 
     Attributes:
         texts: L strings, to be looked up in the base's text table.
-        ids: int16 [L, C], categories by `ID_COLUMNS`.
+        ids: int16 [L, C], categories by `ID_COLUMNS`; like all arrays here not to be written to.
         bits: uint8 [L, K], facts by `BIT_COLUMNS`.
         goal_start, goal_count: which tokens are goal words.
         item_start, items: which tokens are elements, and what they are.
@@ -103,132 +99,103 @@ def encode(
     """
     words = tuple(goal.split()[:MAX_GOAL_WORDS])
     target = Goal.of(words)
-    items = _prune(items_of(observation), target)
-    scrollable = any(map(_SCROLLABLE, observation.elements))
+    screen = screen_of(observation)
+    shown = _prune(screen.useful, target)
     tokens = Tokens()
-    add_state(tokens, observation, step_index, step_budget, scrollable=scrollable)
+    add_state(tokens, observation, screen, step_index, step_budget)
     add_history(tokens, history.entries)
     goal_start = len(tokens.texts)
-    add_goal(tokens, target, words, items, history)
+    add_goal(tokens, target, words, shown, history)
     item_start = len(tokens.texts)
-    add_items(tokens, observation, items, target, history)
+    add_items(tokens, observation, shown, target, history)
     memory_start = len(tokens.texts)
     add_memory(tokens, history.memory, target)
-    return _finish(
-        tokens,
+    text_bytes = "\x1f".join(tokens.texts).encode("utf-8", "surrogatepass")
+    id_bytes, bit_bytes = b"".join(tokens.ids), b"".join(tokens.bits)
+    type_mask = _type_mask(
+        shown,
+        scrollable=screen.scrollable,
+        keyboard=observation.keyboard_shown,
+        has_words=bool(words),
+        has_memory=any(map(str.split, history.memory)),
+    )
+    content = _EMPTY_CONTENT.copy()
+    content.update(b"".join((text_bytes, id_bytes, bit_bytes, type_mask.tobytes())))
+    return EncodedInput(
+        texts=tuple(tokens.texts),
+        ids=np.frombuffer(id_bytes, dtype=np.int16).reshape(-1, len(ID_COLUMNS)),
+        bits=np.frombuffer(bit_bytes, dtype=np.uint8).reshape(-1, len(BIT_COLUMNS)),
         goal_start=goal_start,
         goal_words=words,
         item_start=item_start,
-        items=items,
+        items=shown.items,
         memory_start=memory_start,
         memory=history.memory,
-        type_mask=_type_mask(
-            items,
-            scrollable=scrollable,
-            keyboard=observation.keyboard_shown,
-            has_words=bool(words),
-            has_memory=any(map(str.split, history.memory)),
-        ),
+        type_mask=type_mask,
+        digest=content.hexdigest(),
     )
 
 
-def _prune(items: tuple[Item, ...], goal: Goal) -> tuple[Item, ...]:
+_EMPTY_CONTENT = hashlib.sha256(POLICY_IO_VERSION.encode())
+
+
+def _prune(useful: Shown, goal: Goal) -> Shown:
     """At most `MAX_ITEMS` items, the most useful ones, still in reading order."""
-    useful = [item for item in items if item.label or item.clickable or item.editable]
-    if len(useful) <= MAX_ITEMS:
-        return tuple(useful)
+    items = useful.items
+    if len(items) <= MAX_ITEMS:
+        return useful
 
     def usefulness(position: int) -> tuple[int, int, int]:
-        item = useful[position]
+        item = items[position]
         acts = item.editable or item.clickable or item.checkable
         return (-match_bin(item.label, goal)[0], -int(acts), position)
 
-    kept = sorted(sorted(range(len(useful)), key=usefulness)[:MAX_ITEMS])
-    return tuple(useful[position] for position in kept)
+    kept = sorted(sorted(range(len(items)), key=usefulness)[:MAX_ITEMS])
+    return Shown.of(tuple([items[position] for position in kept]))
 
 
 def _type_mask(
-    items: tuple[Item, ...],
+    shown: Shown,
     *,
     scrollable: bool,
     keyboard: bool,
     has_words: bool,
     has_memory: bool,
 ) -> npt.NDArray[np.bool_]:
-    """What is possible on this screen: bool [len(ACTION_TYPES)]."""
-    field_focused = any(item.focused and item.editable for item in items)
+    """What is possible on this screen: bool [len(ACTION_TYPES)], not to be written to."""
     return _type_masks(
-        has_items=bool(items),
-        has_long=any(map(_LONG_CLICKABLE, items)),
-        has_text=any(map(_LABEL, items)),
-        has_words=has_words,
-        has_memory=has_memory,
-        field_focused=field_focused,
-        enterable=field_focused or keyboard,
-        scrollable=scrollable,
-    ).copy()
+        bool(shown.items),
+        shown.has_long,
+        shown.has_text,
+        has_words,
+        has_memory,
+        shown.has_focused_field,
+        shown.has_focused_field or keyboard,
+        scrollable,
+    )
 
 
 @lru_cache(maxsize=256)
-def _type_masks(
-    *,
-    has_items: bool,
-    has_long: bool,
-    has_text: bool,
-    has_words: bool,
-    has_memory: bool,
-    field_focused: bool,
-    enterable: bool,
-    scrollable: bool,
-) -> npt.NDArray[np.bool_]:
+def _type_masks(*facts: bool) -> npt.NDArray[np.bool_]:
+    """One mask for all screens with these facts, in the order of `_type_mask`."""
+    has_items, has_long, has_text, has_words, has_memory, focused, enterable, scrollable = facts
     possible = {
         "tap": has_items,
         "long_press": has_long,
-        "type_goal": field_focused and has_words,
-        "type_element": field_focused and has_text,
-        "type_memory": field_focused and has_memory,
+        "type_goal": focused and has_words,
+        "type_element": focused and has_text,
+        "type_memory": focused and has_memory,
         "answer_goal": has_words,
         "answer_element": has_text,
         "answer_memory": has_memory,
         "enter": enterable,
         **dict.fromkeys(("scroll_down", "scroll_up", "scroll_left", "scroll_right"), scrollable),
     }
-    return np.array(
+    mask = np.array(
         [name != "other" and possible.get(name, True) for name in ACTION_TYPES], dtype=np.bool_
     )
-
-
-def _finish(
-    tokens: Tokens,
-    *,
-    goal_start: int,
-    goal_words: tuple[str, ...],
-    item_start: int,
-    items: tuple[Item, ...],
-    memory_start: int,
-    memory: tuple[str, ...],
-    type_mask: npt.NDArray[np.bool_],
-) -> EncodedInput:
-    ids = np.frombuffer(array("h", tokens.ids), dtype=np.int16).reshape(-1, len(ID_COLUMNS))
-    bits = np.frombuffer(tokens.bits, dtype=np.uint8).reshape(-1, len(BIT_COLUMNS))
-    content = hashlib.sha256(POLICY_IO_VERSION.encode())
-    content.update("\x1f".join(tokens.texts).encode("utf-8", "surrogatepass"))
-    content.update(ids.tobytes())
-    content.update(bits.tobytes())
-    content.update(type_mask.tobytes())
-    return EncodedInput(
-        texts=tuple(tokens.texts),
-        ids=ids,
-        bits=bits,
-        goal_start=goal_start,
-        goal_words=goal_words,
-        item_start=item_start,
-        items=items,
-        memory_start=memory_start,
-        memory=memory,
-        type_mask=type_mask,
-        digest=content.hexdigest(),
-    )
+    mask.setflags(write=False)
+    return mask
 
 
 def span_words(text: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from sync.text_table import stems_of
@@ -53,107 +54,204 @@ class Item(NamedTuple):
         return self.clickable or self.checkable or self.editable or self.long_clickable
 
 
-def pairs_beside(items: Sequence[Item]) -> list[tuple[int, int]]:
-    """All pairs of items that lie beside each other: at least half of the lower of the two."""
-    spans = [(item.bounds[1], item.bounds[3], index) for index, item in enumerate(items)]
-    spans.sort()
-    pairs = []
-    for position, (top, bottom, one) in enumerate(spans):
-        for start, end, other in spans[position + 1 :]:
-            shared = min(bottom, end) - start
-            if start >= bottom:
-                break
-            if shared > 0 and 2 * shared >= min(bottom - top, end - start):
-                pairs.append((one, other))
-    return pairs
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """Items that are shown together, and what follows from them alone, whatever the goal.
+
+    Attributes:
+        pairs: pairs of items that lie beside each other, by their places in `items`.
+        words, field_words: stems that stand on them, and on those that can be typed into.
+        labels: whole labels, as stems with one blank between two.
+        has_text, has_long, has_focused_field: whether some item has a label, takes a long press,
+            is a field with the focus.
+    """
+
+    items: tuple[Item, ...]
+    pairs: tuple[tuple[int, int], ...]
+    words: frozenset[str]
+    labels: frozenset[str]
+    field_words: frozenset[str]
+    has_text: bool
+    has_long: bool
+    has_focused_field: bool
+
+    @staticmethod
+    def of(items: tuple[Item, ...]) -> Shown:
+        """What follows from `items`."""
+        words = [item.words for item in items]
+        fields = [item for item in items if item.editable]
+        return Shown(
+            items=items,
+            pairs=tuple(_pairs_beside(items)),
+            words=frozenset(chain.from_iterable(words)),
+            labels=frozenset(map(" ".join, words)),
+            field_words=frozenset(chain.from_iterable([item.words for item in fields])),
+            has_text=any(item.label for item in items),
+            has_long=any(item.long_clickable for item in items),
+            has_focused_field=any(item.focused for item in fields),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Screen:
+    """The items of a screen, in reading order; rows without a label took those of their texts.
+
+    Attributes:
+        elements: what it was made of.
+        useful: the items that say something or can be acted on.
+        scrollable: whether anything scrolls.
+        field_focused: whether a field has the focus.
+    """
+
+    elements: tuple[Element, ...]
+    items: tuple[Item, ...]
+    useful: Shown
+    scrollable: bool
+    field_focused: bool
+
+
+def screen_of(observation: Observation) -> Screen:
+    """The items of a screen; remembered while the same elements are seen again."""
+    elements = observation.elements
+    known = _RECENT.get(id(elements))
+    if known is None:
+        known = _read(elements)
+        _RECENT.put(id(elements), known)
+    return known
 
 
 def items_of(observation: Observation) -> tuple[Item, ...]:
     """The items of a screen, in reading order; rows without a label take those of their texts."""
-    elements = observation.elements
-    known = _RECENT.get(id(elements))
-    if known is None:
-        known = (elements, _merged(elements))
-        if len(_RECENT) >= _RECENT_SIZE:
-            _RECENT.clear()
-        _RECENT[id(elements)] = known
-    return known[1]
+    return screen_of(observation).items
 
 
-_RECENT_SIZE = 4096
-_RECENT: dict[int, tuple[tuple[Element, ...], tuple[Item, ...]]] = {}
-"""Screens seen lately by identity: hashing a screen costs more than merging it, and holding on to
-the elements keeps the identity unique."""
+class _Recent:
+    """Screens seen lately, by the identity of their elements.
+
+    Hashing a screen costs more than merging it, and holding on to the elements keeps the identity
+    unique. Two generations, so that what is in use outlives a change: each holds as many screens
+    as a large farm has seats, some ten kilobytes each.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._young: dict[int, Screen] = {}
+        self._old: dict[int, Screen] = {}
+
+    def get(self, identity: int) -> Screen | None:
+        known = self._young.get(identity)
+        if known is None and (known := self._old.get(identity)) is not None:
+            self.put(identity, known)
+        return known
+
+    def put(self, identity: int, screen: Screen) -> None:
+        if len(self._young) >= self._size:
+            self._old, self._young = self._young, {}
+        self._young[identity] = screen
+
+
+_RECENT = _Recent(1024)
+
+
+def _read(elements: tuple[Element, ...]) -> Screen:
+    items = _merged(elements)
+    useful = tuple([item for item in items if item.label or item.clickable or item.editable])
+    return Screen(
+        elements=elements,
+        items=items,
+        useful=Shown.of(useful),
+        scrollable=any(element.scrollable for element in elements),
+        field_focused=any(element.focused and element.editable for element in elements),
+    )
+
+
+def _pairs_beside(items: Sequence[Item]) -> list[tuple[int, int]]:
+    """All pairs of items that lie beside each other: at least half of the lower of the two."""
+    spans = [(item.bounds[1], item.bounds[3], index) for index, item in enumerate(items)]
+    spans.sort()
+    pairs = []
+    for position, (top, bottom, one) in enumerate(spans, start=1):
+        height = bottom - top
+        for start, end, other in islice(spans, position, None):
+            if start >= bottom:
+                break
+            shared = min(bottom, end) - start
+            if shared > 0 and 2 * shared >= min(height, end - start):
+                pairs.append((one, other))
+    return pairs
 
 
 def _merged(elements: tuple[Element, ...]) -> tuple[Item, ...]:
     rows = [
-        index
+        (index, element.bounds)
         for index, element in enumerate(elements)
-        if element.clickable and not element.label and not element.editable
+        if element.clickable and not (element.text or element.description or element.editable)
     ]
     if not rows:
-        return tuple([_item(index, (), elements) for index in range(len(elements))])
-    owner = {
-        index: row
-        for index, element in enumerate(elements)
-        if (row := _row_around(element, index, elements, rows)) is not None
-    }
+        return tuple([_item(element, index) for index, element in enumerate(elements)])
     swallowed: dict[int, list[int]] = {}
-    for index, row in owner.items():
-        swallowed.setdefault(row, []).append(index)
+    free: list[int] = []
+    for index, element in enumerate(elements):
+        row = _row_around(element, index, rows)
+        (free if row is None else swallowed.setdefault(row, [])).append(index)
     return tuple(
-        _item(index, swallowed.get(index, []), elements)
-        for index in range(len(elements))
-        if index not in owner
+        [
+            _item(elements[index], index)
+            if index not in swallowed
+            else _row_item(elements, index, swallowed[index])
+            for index in free
+        ]
     )
 
 
-def _row_around(
-    element: Element, index: int, elements: Sequence[Element], rows: Sequence[int]
-) -> int | None:
+def _row_around(element: Element, index: int, rows: Sequence[tuple[int, Rect]]) -> int | None:
     """The smallest unlabelled clickable element around a plain one, or None."""
     if element.clickable or element.scrollable or element.editable:
         return None
     left, top, right, bottom = element.bounds
     best, best_area = None, 0
-    for row in rows:
-        box = elements[row].bounds
-        inside = box[0] <= left and box[1] <= top and right <= box[2] and bottom <= box[3]
-        if row == index or not inside:
+    for row, (start, above, end, below) in rows:
+        if above > top or below < bottom or start > left or end < right or row == index:
             continue
-        area = (box[2] - box[0]) * (box[3] - box[1])
+        area = (end - start) * (below - above)
         if best is None or area < best_area:
             best, best_area = row, area
     return best
 
 
-def _item(index: int, swallowed: Sequence[int], elements: Sequence[Element]) -> Item:
-    element = elements[index]
-    label = element.label
-    checkable, checked, selected = element.checkable, element.checked, element.selected
-    if swallowed:
-        parts = [elements[other] for other in swallowed]
-        label = label or " ".join(part.label for part in parts if part.label)
-        checkable = checkable or any(part.checkable for part in parts)
-        checked = checked or any(part.checked for part in parts)
-        selected = selected or any(part.selected for part in parts)
+def _item(element: Element, index: int) -> Item:
+    label = element.text or element.description
     return Item(
-        element=index,
+        index,
+        (),
+        element.class_name,
+        label,
+        stems_of(label),
+        element.bounds,
+        element.clickable,
+        element.long_clickable,
+        element.checkable,
+        element.checked,
+        element.editable,
+        element.scrollable,
+        element.focused,
+        element.selected,
+        element.enabled,
+    )
+
+
+def _row_item(elements: Sequence[Element], index: int, swallowed: Sequence[int]) -> Item:
+    """The item of a row that took the labels and the state of what lies in it."""
+    alone = _item(elements[index], index)
+    parts = [elements[other] for other in swallowed]
+    label = alone.label or " ".join([part.label for part in parts if part.label])
+    return alone._replace(
         absorbed=tuple(swallowed),
-        class_name=element.class_name,
         label=label,
         words=stems_of(label),
-        bounds=element.bounds,
-        clickable=element.clickable,
-        long_clickable=element.long_clickable,
-        checkable=checkable,
-        checked=checked,
-        editable=element.editable,
-        scrollable=element.scrollable,
-        focused=element.focused,
-        selected=selected,
-        enabled=element.enabled,
+        checkable=alone.checkable or any(part.checkable for part in parts),
+        checked=alone.checked or any(part.checked for part in parts),
+        selected=alone.selected or any(part.selected for part in parts),
     )
 
 
@@ -165,10 +263,10 @@ class Goal:
     content: frozenset[str]
     stop_words: frozenset[str]
     phrase: str
-    matches: dict[str, tuple[int, frozenset[str]]]
+    matches: dict[str, Match]
 
     @staticmethod
-    @lru_cache(maxsize=8192)
+    @lru_cache(maxsize=2048)
     def of(words: tuple[str, ...]) -> Goal:
         """The goal made of these words as they are written."""
         stems = tuple(" ".join(stems_of(word)) for word in words)
@@ -178,7 +276,11 @@ class Goal:
         return Goal(stems, content, stop, phrase, {})
 
 
-def match_bin(text: str, goal: Goal) -> tuple[int, frozenset[str]]:
+Match = tuple[int, frozenset[str]]
+"""How much of a text occurs in a goal (see `match_bin`), and which content words do."""
+
+
+def match_bin(text: str, goal: Goal) -> Match:
     """How much of `text` occurs in the goal, and which words do.
 
     Returns: 0 no words, 1 none occurs, 2 fewer than half, 3 half or more, 4 all of them,
@@ -186,20 +288,29 @@ def match_bin(text: str, goal: Goal) -> tuple[int, frozenset[str]]:
     """
     known = goal.matches.get(text)
     if known is None:
+        if len(goal.matches) >= _MOST_MATCHES:
+            goal.matches.clear()
         known = goal.matches[text] = _match(text, goal)
     return known
 
 
-def _match(text: str, goal: Goal) -> tuple[int, frozenset[str]]:
+_MOST_MATCHES = 1024
+"""Texts that a goal remembers: those of some dozen screens; an owner's goal may live for months."""
+
+_WORDLESS: Match = (0, frozenset())
+_UNRELATED: Match = (1, frozenset())
+
+
+def _match(text: str, goal: Goal) -> Match:
     words = stems_of(text)
     if not words:
-        return 0, frozenset()
+        return _WORDLESS
     content = [word for word in words if word not in STOP_WORDS] or words
     hits = [word for word in content if word in goal.content]
     if f" {' '.join(words)} " in goal.phrase:
         return 5, frozenset(hits)
     if not hits:
-        return 1, frozenset()
+        return _UNRELATED
     if len(hits) == len(content):
         return 4, frozenset(hits)
     return (3 if 2 * len(hits) >= len(content) else 2), frozenset(hits)

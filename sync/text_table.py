@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
@@ -49,73 +49,114 @@ def stems_of(text: str) -> tuple[str, ...]:
     return tuple(stem(word) for word in words_of(text))
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def buckets_of(text: str) -> tuple[int, ...]:
     """Hash-table rows of a text: one for each word and for each of its character 3- and 4-grams."""
     rows: list[int] = []
     for word in words_of(text)[:_MAX_WORDS]:
-        rows.append(_bucket("w " + word))
-        padded = f"^{word}$"
-        for size in (3, 4):
-            rows.extend(
-                _bucket(padded[start : start + size])
-                for start in range(max(1, len(padded) - size + 1))
-            )
+        rows += _buckets_of_word(word)
     return tuple(rows)
 
 
-def _bucket(gram: str) -> int:
-    return zlib.crc32(gram.encode("utf-8", "surrogatepass")) % BUCKETS
+@lru_cache(maxsize=16384)
+def _buckets_of_word(word: str) -> tuple[int, ...]:
+    """Texts are new far more often than their words are."""
+    padded = f"^{word}$"
+    grams = ["w " + word]
+    for size in (3, 4):
+        count = max(1, len(padded) - size + 1)
+        grams += [padded[start : start + size] for start in range(count)]
+    return tuple([zlib.crc32(gram.encode("utf-8", "surrogatepass")) % BUCKETS for gram in grams])
 
 
 class TextTable:
-    """The hash table of a base network, with a cache of the strings seen so far."""
+    """The hash table of a base network, with a cache of the strings seen so far.
 
-    def __init__(self, table: npt.NDArray[np.floating]) -> None:
-        """Take `table`: float [BUCKETS, d]; kept as float32."""
+    Args:
+        table: float [BUCKETS, d]; kept as float32.
+        most_texts: strings that are kept, give or take one call of `embed`; when there are more,
+            all are forgotten, which costs the next calls a few microseconds a string. None keeps
+            all: a learner names the texts of its samples by their rows.
+    """
+
+    def __init__(self, table: npt.NDArray[np.floating], *, most_texts: int | None = None) -> None:
         if table.ndim != 2 or table.shape[0] != BUCKETS:
             raise ValueError(f"the text table has {BUCKETS} rows, got shape {table.shape}")
         self._table = np.ascontiguousarray(table, dtype=np.float32)
-        self._rows: dict[str, int] = {}
-        self._vectors = np.zeros((1024, self._table.shape[1]), dtype=np.float32)
+        self._most_texts = most_texts
+        self._rows = _Rows(self._add)
+        self._vectors = np.zeros((_FIRST_VECTORS, self._table.shape[1]), dtype=np.float32)
+        self._forget()
 
     @property
     def dim(self) -> int:
         """Length d of a vector."""
         return int(self._table.shape[1])
 
-    def row(self, text: str) -> int:
-        """Row of `text` in `vectors`; the same for as long as this table lives."""
-        row = self._rows.get(text)
-        if row is None:
-            row = self._add(text)
-        return row
-
     def rows(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
-        """int64 [len(texts)]: rows of many texts."""
-        return np.fromiter((self.row(text) for text in texts), dtype=np.int64, count=len(texts))
+        """int64 [len(texts)]: rows of the texts in `vectors`, the same for as long as this lives.
+
+        Raises: RuntimeError: this table forgets texts, and their rows with them.
+        """
+        if self._most_texts is not None:
+            raise RuntimeError("rows of a table that forgets do not last: use one without a limit")
+        return np.array(self._rows.of(texts), dtype=np.int64)
 
     @property
     def vectors(self) -> npt.NDArray[np.float32]:
-        """float32 [n, d]: the vectors of all strings seen so far, by row."""
+        """float32 [n, d]: the vectors of all strings that are kept, by row."""
         return self._vectors[: len(self._rows)]
 
     @property
     def texts(self) -> list[str]:
-        """The strings seen so far, by row."""
+        """The strings that are kept, by row."""
         return list(self._rows)
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """float32 [len(texts), d]: one vector per text; zeros for a text without words."""
-        rows = self.rows(texts)
-        return self._vectors[rows]
+        vectors: npt.NDArray[np.float32] = self.embed_padded([texts])[0]
+        return vectors
+
+    def embed_padded(self, lists: Sequence[Sequence[str]]) -> npt.NDArray[np.float32]:
+        """float32 [len(lists), L, d]: the vectors of several lists, with zeros behind shorter ones.
+
+        L is the length of the longest list.
+        """
+        if self._most_texts is not None and len(self._rows) > self._most_texts:
+            self._forget()
+        places = np.zeros((len(lists), max(map(len, lists))), dtype=np.intp)
+        for place, texts in zip(places, lists, strict=True):
+            place[: len(texts)] = self._rows.of(texts)
+        return self._vectors.take(places, axis=0)
+
+    def _forget(self) -> None:
+        """Start anew; row 0, which padding names too, is always that of the empty text."""
+        self._rows.clear()
+        self._rows.of([""])
 
     def _add(self, text: str) -> int:
         row = len(self._rows)
         if row == len(self._vectors):
             self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
         buckets = buckets_of(text)
-        if buckets:
-            self._vectors[row] = self._table[list(buckets)].mean(axis=0)
-        self._rows[text] = row
+        self._vectors[row] = self._table.take(buckets, axis=0).mean(axis=0) if buckets else 0.0
         return row
+
+
+_FIRST_VECTORS = 1024
+
+
+class _Rows(dict[str, int]):
+    """Rows by text; a text that is missing is added."""
+
+    def __init__(self, add: Callable[[str], int]) -> None:
+        super().__init__()
+        self._add = add
+
+    def __missing__(self, text: str) -> int:
+        row = self[text] = self._add(text)
+        return row
+
+    def of(self, texts: Sequence[str]) -> list[int]:
+        """The rows of several texts."""
+        return list(map(self.__getitem__, texts))

@@ -7,17 +7,18 @@ yes/no facts (`BIT_COLUMNS`).
 from __future__ import annotations
 
 from functools import lru_cache
+from struct import Struct
 from typing import TYPE_CHECKING
 
 from sync.grammar import ACTION_TYPES
-from sync.screen_text import match_bin, pairs_beside
+from sync.screen_text import match_bin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sync.history import History, HistoryEntry
-    from sync.screen_text import Goal, Item
-    from sync.vocabulary import Observation
+    from sync.screen_text import Goal, Item, Screen, Shown
+    from sync.vocabulary import Observation, Rect
 
 BOX_BINS = 32
 MAX_STEP_BIN = 15
@@ -80,20 +81,27 @@ _CLASSES = (
 
 
 class Tokens:
-    """Tokens under construction: the rows of all tokens, one behind the other."""
+    """Tokens under construction: texts, and the packed rows of categories and facts."""
+
+    __slots__ = ("bits", "ids", "texts")
 
     def __init__(self) -> None:
         self.texts: list[str] = []
-        self.ids: list[int] = []
-        self.bits = bytearray()
+        self.ids: list[bytes] = []
+        self.bits: list[bytes] = []
 
-    def add(self, text: str, ids: Sequence[int], bits: bytes = bytes(len(BIT_COLUMNS))) -> None:
-        """One token: `ids` by `ID_COLUMNS`, `bits` by `BIT_COLUMNS`, each 0 or 1."""
+    def add(self, text: str, ids: bytes, bits: bytes) -> None:
+        """One token: `ids` as int16 by `ID_COLUMNS`, `bits` by `BIT_COLUMNS`, each 0 or 1."""
         self.texts.append(text)
-        self.ids += ids
-        self.bits += bits
+        self.ids.append(ids)
+        self.bits.append(bits)
 
 
+_pack_ids = Struct(f"={len(ID_COLUMNS)}h").pack
+_NO_BITS = bytes(len(BIT_COLUMNS))
+
+
+@lru_cache(maxsize=2048)
 def _ids(
     kind: int,
     *,
@@ -102,21 +110,21 @@ def _ids(
     action: int = 0,
     step: int = 0,
     remaining: int = 0,
-) -> tuple[int, ...]:
+) -> bytes:
     """The categories of a token without a place, in the order of `ID_COLUMNS`."""
-    return (kind, 0, 0, 0, 0, 0, match, 0, 0, 0, position, action, step, remaining)
+    return _pack_ids(kind, 0, 0, 0, 0, 0, match, 0, 0, 0, position, action, step, remaining)
 
 
-def _bits(**facts: bool) -> bytes:
-    """The named facts, in the order of `BIT_COLUMNS`."""
-    return bytes([facts.get(name, False) for name in BIT_COLUMNS])
+@lru_cache(maxsize=64)
+def _bits(*facts: str) -> bytes:
+    """The row in which the facts with these names hold, and no other."""
+    return bytes([name in facts for name in BIT_COLUMNS])
 
 
 def add_state(
-    tokens: Tokens, observation: Observation, step_index: int, step_budget: int, *, scrollable: bool
+    tokens: Tokens, observation: Observation, screen: Screen, step_index: int, step_budget: int
 ) -> None:
     """The state: which app, how far the episode is, and what holds of the whole screen."""
-    focused = any(element.focused and element.editable for element in observation.elements)
     tokens.add(
         observation.package.rpartition(".")[2],
         _ids(
@@ -124,7 +132,11 @@ def add_state(
             step=min(step_index, MAX_STEP_BIN) + 1,
             remaining=min(max(step_budget - step_index, 0), MAX_STEP_BIN) + 1,
         ),
-        _bits(keyboard=observation.keyboard_shown, scrollable=scrollable, focused=focused),
+        _bits(
+            "keyboard" if observation.keyboard_shown else "",
+            "scrollable" if screen.scrollable else "",
+            "focused" if screen.field_focused else "",
+        ),
     )
 
 
@@ -134,38 +146,25 @@ def add_history(tokens: Tokens, entries: Sequence[HistoryEntry]) -> None:
         tokens.add(
             entry.label,
             _ids(KIND_HISTORY, position=position, action=entry.type_id + 1),
-            _HISTORY_BITS[entry.screen_changed, entry.valid],
+            _bits("changed" if entry.screen_changed else "", "" if entry.valid else "invalid"),
         )
-
-
-_HISTORY_BITS = {
-    (changed, valid): _bits(changed=changed, invalid=not valid)
-    for changed in (False, True)
-    for valid in (False, True)
-}
 
 
 def add_goal(
-    tokens: Tokens, goal: Goal, words: tuple[str, ...], items: tuple[Item, ...], history: History
+    tokens: Tokens, goal: Goal, words: Sequence[str], shown: Shown, history: History
 ) -> None:
     """The goal's words, and whether they stand on the screen."""
-    on_screen: set[str] = set()
-    whole_labels: set[str] = set()
-    in_fields: set[str] = set()
-    for item in items:
-        on_screen.update(item.words)
-        whole_labels.add(" ".join(item.words))
-        if item.editable:
-            in_fields.update(item.words)
+    typed, tapped, labels = history.typed, history.tapped, shown.labels
+    on_screen, in_fields, stop_words = shown.words, shown.field_words, goal.stop_words
     for position, (word, stem) in enumerate(zip(words, goal.stems, strict=True), start=1):
         facts = (
-            stem in history.typed,
-            stem in history.tapped,
+            stem in typed,
+            stem in tapped,
             stem in in_fields,
-            stem in goal.stop_words,
+            stem in stop_words,
             stem in on_screen,
         )
-        match = 2 if stem in whole_labels else 1
+        match = 2 if stem in labels else 1
         tokens.add(
             word, _ids(KIND_GOAL, match=match, position=position), _NOT_OF_WORDS + bytes(facts)
         )
@@ -175,54 +174,67 @@ _NOT_OF_WORDS = bytes(BIT_COLUMNS.index("typed_before"))
 
 
 def add_items(
-    tokens: Tokens,
-    observation: Observation,
-    items: tuple[Item, ...],
-    goal: Goal,
-    history: History,
+    tokens: Tokens, observation: Observation, shown: Shown, goal: Goal, history: History
 ) -> None:
     """The elements: what and where they are, and how they match the goal, alone and by rows."""
-    matches = [match_bin(item.label, goal) for item in items]
-    row_matches = [0] * len(items)
+    matches = [match_bin(item.label, goal) for item in shown.items]
+    row_matches = [0] * len(matches)
     row_words = [words for _, words in matches]
-    for one, other in pairs_beside(items):
-        row_matches[one] = max(row_matches[one], matches[other][0])
-        row_matches[other] = max(row_matches[other], matches[one][0])
-        row_words[one] = row_words[one] | matches[other][1]
-        row_words[other] = row_words[other] | matches[one][1]
+    for one, other in shown.pairs:
+        match, words = matches[one]
+        other_match, other_words = matches[other]
+        row_matches[one] = max(row_matches[one], other_match)
+        row_matches[other] = max(row_matches[other], match)
+        if other_words:
+            row_words[one] = row_words[one] | other_words
+        if words:
+            row_words[other] = row_words[other] | words
     width, height = observation.width_px, observation.height_px
     for item, (match, words), row_match, beside in zip(
-        items, matches, row_matches, row_words, strict=True
+        shown.items, matches, row_matches, row_words, strict=True
     ):
-        left, top, right, bottom = item.bounds
-        ids = (
-            KIND_ELEMENT,
-            _class_id(item.class_name),
-            _bin(left, width),
-            _bin(top, height),
-            _bin(right, width),
-            _bin(bottom, height),
-            match,
-            row_match,
-            min(len(words), 4) + 1,
-            min(len(beside), 4) + 1,
-            0,
-            0,
-            0,
-            0,
+        ids = _place(item.class_name, item.bounds, width, height) + _matched(
+            match, row_match, min(len(words), 4), min(len(beside), 4)
         )
         tokens.add(item.label, ids, _item_bits(item, history))
+
+
+@lru_cache(maxsize=16384)
+def _place(class_name: str, bounds: Rect, width_px: int, height_px: int) -> bytes:
+    """What and where an element is: the categories from "kind" to "bottom"."""
+    left, top, right, bottom = bounds
+    return _pack_place(
+        KIND_ELEMENT,
+        _class_id(class_name),
+        _bin(left, width_px),
+        _bin(top, height_px),
+        _bin(right, width_px),
+        _bin(bottom, height_px),
+    )
+
+
+@lru_cache(maxsize=2048)
+def _matched(match: int, row_match: int, words: int, row_words: int) -> bytes:
+    """How an element matches the goal: the categories behind "bottom"."""
+    return _pack_matched(match, row_match, words + 1, row_words + 1, 0, 0, 0, 0)
+
+
+_PLACES = ID_COLUMNS.index("bottom") + 1
+_pack_place = Struct(f"={_PLACES}h").pack
+_pack_matched = Struct(f"={len(ID_COLUMNS) - _PLACES}h").pack
 
 
 def add_memory(tokens: Tokens, memory: Sequence[str], goal: Goal) -> None:
     """The memory slots."""
     for position, text in enumerate(memory, start=1):
-        tokens.add(text, _ids(KIND_MEMORY, match=match_bin(text, goal)[0], position=position))
+        match = match_bin(text, goal)[0]
+        tokens.add(text, _ids(KIND_MEMORY, match=match, position=position), _NO_BITS)
 
 
 def _item_bits(item: Item, history: History) -> bytes:
     """The facts of an element, in the order of `BIT_COLUMNS`."""
-    words, worded = item.words, bool(item.words)
+    words = item.words
+    worded = bool(words)
     return bytes(
         (
             item.clickable,
@@ -245,7 +257,6 @@ def _item_bits(item: Item, history: History) -> bytes:
     )
 
 
-@lru_cache(maxsize=16384)
 def _bin(value_px: int, extent_px: int) -> int:
     """1 .. BOX_BINS + 1; 0 is kept for tokens without a place."""
     return 1 + min(max(value_px * BOX_BINS // max(extent_px, 1), 0), BOX_BINS)
