@@ -10,12 +10,14 @@ from itertools import pairwise
 from threading import RLock
 from typing import Final
 
+from apps_mock.adb_calls import Call, Command
 from apps_mock.adb_dumpsys import Dumpsys
+from apps_mock.adb_file_tools import FileTools
 from apps_mock.adb_files import Files
 from apps_mock.adb_input import InputCommand
 from apps_mock.adb_ports import ClonePhone
 from apps_mock.adb_providers import ContentCommand, SettingsCommand
-from apps_mock.adb_shell import Call, Command
+from apps_mock.adb_text_tools import TextTools
 from apps_mock.adb_tools import Tools
 from apps_mock.android_facts import (
     connected_network,
@@ -83,17 +85,21 @@ class PhoneCommands:
         self._packages = tuple(packages)
         self._input = InputCommand(phone, lock)
         self._dumpsys = Dumpsys(phone, lock)
-        self._tools = Tools(files, now_s)
+        self._now_s = now_s
 
     def table(self) -> dict[str, Command]:
         """All commands of the phone's shell by name, the plain tools included."""
-        return self._tools.table() | {
+        commands: dict[str, Command] = {}
+        commands |= Tools(self._files, self._now_s, commands).table()
+        commands |= FileTools(self._files).table() | TextTools(self._files).table()
+        commands |= {
             "input": self._input, "dumpsys": self._dumpsys, "uiautomator": self._uiautomator,
             "screencap": self._screencap, "getprop": self._getprop, "wm": self._wm,
             "settings": SettingsCommand(self._phone.loaded_state),
             "content": ContentCommand(self._phone.loaded_state),
             "am": self._am, "pm": self._pm, "cmd": self._cmd, "monkey": self._monkey,
         }  # fmt: skip
+        return commands
 
     async def _uiautomator(self, call: Call) -> int:
         words = [each for each in call.arguments if not each.startswith("--")]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from threading import RLock
 from typing import Final
 
+from apps_mock.adb_calls import Call
 from apps_mock.adb_ports import ClonePhone
-from apps_mock.adb_shell import Call
 from apps_mock.android_facts import epoch_ms, next_alarm, notifications
 
 DISPLAY_ID: Final = "4619827259835644672"

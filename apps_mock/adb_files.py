@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import posixpath
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -151,13 +152,46 @@ class Files:
         found = {name[len(below) :].partition("/")[0] for name in inside if name.startswith(below)}
         return tuple(sorted(found - {""}))
 
-    def matches(self, pattern: str) -> tuple[str, ...]:
-        """Paths that a shell pattern in the last part of a path means, sorted; may be none."""
-        folder, name = posixpath.split(pattern)
-        if not folder or not self.is_folder(folder):
-            return ()
-        found = fnmatch.filter(self.names(folder), name)
-        return tuple(posixpath.join(folder, each) for each in found if not each.startswith("."))
+    def matches(self, pattern: str, folder: str = "/") -> tuple[str, ...]:
+        """Paths that a shell pattern means, as it writes them, sorted; may be none.
+
+        Args:
+            folder: where a relative pattern starts.
+        """
+        is_absolute = pattern.startswith("/")
+        found = ["/" if is_absolute else ""]
+        for name in [each for each in pattern.split("/") if each]:
+            found = [path for above in found for path in self._below(above, name, folder)]
+        return tuple(sorted(found))
+
+    def _below(self, above: str, name: str, folder: str) -> list[str]:
+        """What is in a folder and matches one part of a pattern."""
+        place = posixpath.join(folder, above)
+        if not self.is_folder(place):
+            return []
+        plain = re.sub(r"\[([*?\[])\]", "", name)
+        if not set(plain) & set("*?["):
+            path = posixpath.join(above, re.sub(r"\[([*?\[])\]", r"\1", name))
+            return [path] if self.stat(posixpath.join(folder, path)) else []
+        shown = [each for each in self.names(place) if name[0] == "." or not each.startswith(".")]
+        return [posixpath.join(above, each) for each in fnmatch.filter(shown, name)]
+
+    def is_writable(self, path: str) -> bool:
+        """Whether the path may be changed."""
+        return resolve(path).startswith(_WRITABLE)
+
+    def walk(self, path: str) -> tuple[str, ...]:
+        """A path and everything below it, a folder before what is in it.
+
+        Raises: MockFileError: nothing there.
+        """
+        if self.stat(path) is None:
+            raise MockFileError(path, "No such file or directory")
+        found = [path]
+        if self.is_folder(path):
+            for name in self.names(path):
+                found += self.walk(posixpath.join(path, name))
+        return tuple(found)
 
     def _check_writable(self, path: str, place: str) -> None:
         if not self.is_folder(posixpath.dirname(place)):

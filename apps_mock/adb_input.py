@@ -5,8 +5,8 @@ from __future__ import annotations
 from threading import RLock
 from typing import Final
 
+from apps_mock.adb_calls import Call
 from apps_mock.adb_ports import ClonePhone
-from apps_mock.adb_shell import Call
 
 SOURCES: Final = frozenset(
     {"touchscreen", "keyboard", "mouse", "stylus", "touchpad", "dpad", "gamepad", "trackball"}

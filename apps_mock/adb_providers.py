@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from apps_mock.adb_shell import Call
+from apps_mock.adb_calls import Call
 from apps_mock.android_facts import Row, SettingKey, content_rows, settings_of
 from apps_mock.phone_state import PhoneState
 

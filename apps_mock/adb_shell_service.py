@@ -11,8 +11,10 @@ import struct
 from collections.abc import Mapping
 from typing import Final
 
+from apps_mock.adb_builtins import ShellExit
+from apps_mock.adb_calls import Command
 from apps_mock.adb_files import Files
-from apps_mock.adb_shell import Command, Shell, ShellExit
+from apps_mock.adb_shell import Shell
 from apps_mock.adb_streams import ByteStream
 
 STDIN, STDOUT, STDERR, EXIT, CLOSE_STDIN = 0, 1, 2, 3, 4
@@ -42,7 +44,7 @@ class ShellSession:
     async def run(self, line: str, commands: Mapping[str, Command], files: Files) -> None:
         """Run `line`, or what is typed where it is empty, and send the exit code."""
         shell = Shell(
-            commands, files, write_output=self._write_output, read_input=self._read_all_input
+            commands, files, write_output=self._write_output, read_chunk=self._read_command_input
         )
         try:
             code = await (shell.run(line) if line.strip() else self._interact(shell))
@@ -64,14 +66,9 @@ class ShellSession:
             data = _HEADER.pack(kind, len(data)) + data
         await self._stream.write(data)
 
-    async def _read_all_input(self) -> bytes:
-        """Standard input up to its end; at a terminal the keys are the shell's, so nothing."""
-        if self._is_terminal:
-            return b""
-        collected = bytearray()
-        while data := await self._read_input():
-            collected += data
-        return bytes(collected)
+    async def _read_command_input(self) -> bytes:
+        """Standard input of a command; at a terminal the keys are the shell's, so nothing."""
+        return b"" if self._is_terminal else await self._read_input()
 
     async def _read_input(self) -> bytes:
         """Some of standard input; empty at its end."""

@@ -1,8 +1,9 @@
-"""The grammar of the mock phone's shell: a command line becomes pipelines of words.
+"""The grammar of the mock phone's shell: a command line becomes a program.
 
-A small part of POSIX: quotes, `$NAME` and `$?`, `;`, `&&`, `||`, `|`, redirections, `NAME=value`,
-comments. What is not here (substitutions, compound commands, jobs, brace and tilde expansion) is
-refused loudly, never taken for something else.
+What clients of phones write: quotes, variables, substitutions, arithmetic, `;`, `&&`, `||`, `!`,
+pipes, redirections, `if`, `while`, `until`, `for`, `case`, `[[ ]]`, groups and subshells. What is
+not here (jobs, functions, here-documents, brace and tilde expansion) is refused loudly before
+anything runs, never taken for something else.
 """
 
 from __future__ import annotations
@@ -11,29 +12,14 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from apps_mock.adb_words import DEEPEST, Literal, Substitution, Token, Word, tokens_of
 from apps_mock.errors import ShellSyntaxError
 
-_RESERVED: Final = frozenset(
-    "if then else elif fi for while until do done case esac function select time { } ! [[".split()
-)
-_OPERATOR = re.compile(r"&&|\|\||;;|[;\n|&()]|\d?>&\d?-?|&>|\d?>>|\d?>\||\d?>|<<<?|<&|<>|\d?<")
-_REDIRECTION = re.compile(r"(\d?)(>>|>|<)")
+_OPENERS: Final = frozenset("if while until for case { [[ !".split())
+_CLOSERS: Final = frozenset("then elif else fi do done esac }".split())
+_REFUSED: Final = frozenset("function select time coproc".split())
+_REDIRECTION = re.compile(r"(\d?)(>>|>\||>|<)")
 _DUPLICATION = re.compile(r"(\d?)>&(\d)")
-_VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*|[?#$0-9])|\{([A-Za-z_][A-Za-z0-9_]*|[?])\})")
-_BLANKS: Final = " \t\r"
-_ENDS_WORD: Final = " \t\r\n;&|<>()"
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of a word: literal text, or the name of a variable; quoted pieces never split."""
-
-    text: str
-    is_variable: bool = False
-    is_quoted: bool = False
-
-
-Word = tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +37,64 @@ class Simple:
 
     assignments: tuple[tuple[str, Word], ...]
     words: tuple[Word, ...]
-    redirections: tuple[Redirection, ...]
+    redirections: tuple[Redirection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`[[ … ]]`: its words and the operators `&&`, `||`, `(`, `)`, `<`, `>` between them."""
+
+    tokens: tuple[Token, ...]
+    redirections: tuple[Redirection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Commands in braces, or in parentheses with variables of their own."""
+
+    body: Program
+    is_subshell: bool
+    redirections: tuple[Redirection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`if`: conditions with what follows from each; the last condition is None for `else`."""
+
+    branches: tuple[tuple[Program | None, Program], ...]
+    redirections: tuple[Redirection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """`while` and `until`."""
+
+    condition: Program
+    body: Program
+    until: bool
+    redirections: tuple[Redirection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """`for NAME in WORDS`."""
+
+    name: str
+    words: tuple[Word, ...]
+    body: Program
+    redirections: tuple[Redirection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`case WORD in PATTERN) …;; esac`."""
+
+    word: Word
+    items: tuple[tuple[tuple[Word, ...], Program], ...]
+    redirections: tuple[Redirection, ...] = ()
+
+
+Node = Simple | Condition | Group | Choice | Loop | Each | Case
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,172 +102,238 @@ class Pipeline:
     """Commands joined by `|`; `joiner` says when: ";" always, "&&" and "||" by the last code."""
 
     joiner: str
-    commands: tuple[Simple, ...]
+    commands: tuple[Node, ...]
+    is_negated: bool = False
 
 
-Token = str | Word
-"""An operator, or a word."""
+Program = tuple[Pipeline, ...]
 
 
-def parse(line: str) -> tuple[Pipeline, ...]:
-    """The pipelines of a command line, in order.
+def parse(line: str) -> Program:
+    """The program of a command line.
 
     Raises: ShellSyntaxError: it ends too early, or uses what this shell does not have.
     """
-    return _Parser(_tokens(line)).pipelines()
+    return program_of(tokens_of(line))
 
 
-def _tokens(line: str) -> list[Token]:
-    tokens: list[Token] = []
-    position = 0
-    while position < len(line):
-        character = line[position]
-        operator = _OPERATOR.match(line, position)
-        if character in _BLANKS:
-            position += 1
-        elif line.startswith("\\\n", position):
-            position += 2
-        elif character == "#":
-            end = line.find("\n", position)
-            position = len(line) if end < 0 else end
-        elif operator:
-            tokens.append(operator[0])
-            position = operator.end()
-        else:
-            word, position = _word(line, position)
-            tokens.append(word)
-    return tokens
+def program_of(tokens: list[Token] | tuple[Token, ...], depth: int = 0) -> Program:
+    """The program of tokens; what stands in substitutions is parsed too, so that it is refused now.
 
-
-def _word(line: str, position: int) -> tuple[Word, int]:
-    parts: list[Part] = []
-    start = position
-    while position < len(line) and line[position] not in _ENDS_WORD:
-        character = line[position]
-        if character == "'":
-            end = line.find("'", position + 1)
-            if end < 0:
-                raise ShellSyntaxError("syntax error: no closing quote")
-            parts.append(Part(line[position + 1 : end], is_quoted=True))
-            position = end + 1
-        elif character == '"':
-            position = _double_quoted(line, position + 1, parts)
-        elif character == "\\":
-            parts.append(Part(line[position + 1 : position + 2], is_quoted=True))
-            position += 2
-        elif character in "$`":
-            position = _variable(line, position, parts, is_quoted=False)
-        elif character == "~" and position == start:
-            raise ShellSyntaxError("syntax error: '~' is not supported")
-        else:
-            parts.append(Part(character))
-            position += 1
-    _refuse_braces(parts)
-    return _merged(parts), position
-
-
-def _double_quoted(line: str, position: int, parts: list[Part]) -> int:
-    parts.append(Part("", is_quoted=True))
-    while position < len(line) and line[position] != '"':
-        character = line[position]
-        if character == "\\" and line[position + 1 : position + 2] in {"$", "`", '"', "\\", "\n"}:
-            escaped = line[position + 1]
-            parts.append(Part("" if escaped == "\n" else escaped, is_quoted=True))
-            position += 2
-        elif character in "$`":
-            position = _variable(line, position, parts, is_quoted=True)
-        else:
-            parts.append(Part(character, is_quoted=True))
-            position += 1
-    if position >= len(line):
-        raise ShellSyntaxError("syntax error: no closing quote")
-    return position + 1
-
-
-def _variable(line: str, position: int, parts: list[Part], *, is_quoted: bool) -> int:
-    match = _VARIABLE.match(line, position)
-    if match:
-        parts.append(Part(match[1] or match[2], is_variable=True, is_quoted=is_quoted))
-        return match.end()
-    if line[position] == "`" or line[position + 1 : position + 2] in {
-        "(",
-        "{",
-        "'",
-        "@",
-        "*",
-        "!",
-        "-",
-    }:
-        raise ShellSyntaxError(f"syntax error: {line[position : position + 2]!r} is not supported")
-    parts.append(Part("$", is_quoted=is_quoted))
-    return position + 1
-
-
-def _refuse_braces(parts: list[Part]) -> None:
-    bare = "".join("\0" if part.is_quoted else part.text for part in parts)
-    if re.search(r"\{[^{}]*(,|\.\.)[^{}]*\}", bare):
-        raise ShellSyntaxError("syntax error: brace expansion is not supported")
-
-
-def _merged(parts: list[Part]) -> Word:
-    """The same word with neighbouring literals of one kind joined."""
-    merged: list[Part] = []
-    for part in parts:
-        last = merged[-1] if merged else None
-        if (
-            last
-            and not last.is_variable
-            and not part.is_variable
-            and last.is_quoted == part.is_quoted
-        ):
-            merged[-1] = Part(last.text + part.text, is_quoted=part.is_quoted)
-        else:
-            merged.append(part)
-    return tuple(merged)
+    Raises: ShellSyntaxError: as `parse`.
+    """
+    parser = _Parser(list(tokens), depth)
+    return parser.whole()
 
 
 class _Parser:
-    """Recursive descent over the tokens; there is nothing to recurse into."""
+    """Recursive descent over the tokens."""
 
-    def __init__(self, tokens: list[Token]) -> None:
+    def __init__(self, tokens: list[Token], depth: int) -> None:
         self._tokens = tokens
         self._position = 0
+        self._depth = depth
+        for token in tokens:
+            if isinstance(token, tuple):
+                _check_substitutions(token, depth)
 
-    def pipelines(self) -> tuple[Pipeline, ...]:
+    def whole(self) -> Program:
+        """Everything up to the end."""
+        program = self._program(frozenset())
+        if self._peek() is not None:
+            raise _unexpected(self._peek())
+        return program
+
+    def _program(self, ends: frozenset[str]) -> Program:
+        """Commands up to a word of `ends`, or to a token that belongs to what stands around."""
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise ShellSyntaxError("syntax error: too deeply nested")
         found: list[Pipeline] = []
         joiner = ";"
-        while (operator := self._peek()) is not None:
-            if operator in {";", "\n"}:
-                if operator == ";" and (joiner != ";" or not found):
-                    raise _unexpected(operator)
+        while True:
+            token = self._peek()
+            if _is(token, "\n"):
                 self._position += 1
                 continue
-            found.append(Pipeline(joiner, self._pipeline()))
+            if joiner == ";" and self._is_end(token, ends):
+                break
+            found.append(self._pipeline(joiner))
             joiner = self._joiner()
-        if joiner != ";":
-            raise ShellSyntaxError("syntax error: unexpected end of the line")
+        self._depth -= 1
         return tuple(found)
+
+    def _is_end(self, token: Token | None, ends: frozenset[str]) -> bool:
+        if token is None or token in {")", ";;"}:
+            return True
+        return bool(ends) and _bare(token) in ends
+
+    def _body(self, *ends: str) -> Program:
+        """A program that must not be empty, up to one of the words, which stays."""
+        program = self._program(frozenset(ends))
+        if not program:
+            raise _unexpected(self._peek())
+        return program
 
     def _peek(self) -> Token | None:
         return self._tokens[self._position] if self._position < len(self._tokens) else None
 
-    def _joiner(self) -> str:
+    def _next(self) -> Token | None:
         token = self._peek()
         self._position += 1
+        return token
+
+    def _expect(self, text: str) -> None:
+        """Pass one word or operator."""
+        token = self._next()
+        if token != text and _bare(token) != text:
+            raise _unexpected(token)
+
+    def _joiner(self) -> str:
+        token = self._peek()
         if token in {"&&", "||"}:
+            self._position += 1
+            while self._peek() == "\n":
+                self._position += 1
             return str(token)
-        if token not in {None, ";", "\n"}:
+        if token in {";", "\n"}:
+            self._position += 1
+        elif token is not None and token not in {")", ";;"}:
+            if _is(token, "&"):
+                raise ShellSyntaxError("syntax error: '&' (a background job) is not supported")
             raise _unexpected(token)
         return ";"
 
-    def _pipeline(self) -> tuple[Simple, ...]:
-        commands = [self._simple()]
+    def _pipeline(self, joiner: str) -> Pipeline:
+        is_negated = False
+        while _bare(self._peek()) == "!":
+            is_negated = not is_negated
+            self._position += 1
+        commands = [self._command()]
         while self._peek() == "|":
             self._position += 1
             while self._peek() == "\n":
                 self._position += 1
-            commands.append(self._simple())
-        return tuple(commands)
+            commands.append(self._command())
+        return Pipeline(joiner, tuple(commands), is_negated)
+
+    def _command(self) -> Node:
+        token = self._peek()
+        word = _bare(token)
+        if _is(token, "(") or word in _OPENERS:
+            self._position += 1
+            return self._compound(word or "(")
+        if word in _REFUSED or word in _CLOSERS:
+            raise ShellSyntaxError(f"syntax error: unexpected or unsupported {word!r}")
+        return self._simple()
+
+    def _compound(self, opener: str) -> Node:
+        match opener:
+            case "(":
+                body = self._body()
+                self._expect(")")
+                return Group(body, is_subshell=True, redirections=self._redirections())
+            case "{":
+                body = self._body("}")
+                self._expect("}")
+                return Group(body, is_subshell=False, redirections=self._redirections())
+            case "if":
+                return self._choice()
+            case "while" | "until":
+                condition = self._body("do")
+                body = self._do()
+                return Loop(condition, body, opener == "until", self._redirections())
+            case "for":
+                return self._each()
+            case "case":
+                return self._case()
+            case "[[":
+                return self._condition()
+        raise ShellSyntaxError(f"syntax error: unexpected {opener!r}")
+
+    def _choice(self) -> Choice:
+        branches: list[tuple[Program | None, Program]] = []
+        while True:
+            condition = self._body("then")
+            self._expect("then")
+            branches.append((condition, self._body("elif", "else", "fi")))
+            word = _bare(self._next())
+            if word == "else":
+                branches.append((None, self._body("fi")))
+                self._expect("fi")
+            if word != "elif":
+                return Choice(tuple(branches), self._redirections())
+
+    def _do(self) -> Program:
+        self._expect("do")
+        body = self._body("done")
+        self._expect("done")
+        return body
+
+    def _each(self) -> Each:
+        name = _bare(self._next())
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+            raise ShellSyntaxError("syntax error: 'for' needs a name")
+        self._expect("in")
+        words: list[Word] = []
+        while isinstance(word := self._peek(), tuple):
+            words.append(word)
+            self._position += 1
+        self._skip_ends()
+        return Each(name, tuple(words), self._do(), self._redirections())
+
+    def _skip_ends(self) -> None:
+        if self._peek() == ";":
+            self._position += 1
+        while self._peek() == "\n":
+            self._position += 1
+
+    def _case(self) -> Case:
+        word = self._next()
+        if not isinstance(word, tuple):
+            raise _unexpected(word)
+        self._expect("in")
+        items: list[tuple[tuple[Word, ...], Program]] = []
+        while True:
+            self._skip_ends()
+            if _bare(self._peek()) == "esac":
+                self._position += 1
+                return Case(word, tuple(items), self._redirections())
+            items.append((self._patterns(), self._program(frozenset({"esac"}))))
+            if self._peek() == ";;":
+                self._position += 1
+
+    def _patterns(self) -> tuple[Word, ...]:
+        if self._peek() == "(":
+            self._position += 1
+        patterns: list[Word] = []
+        while True:
+            word = self._next()
+            if not isinstance(word, tuple):
+                raise _unexpected(word)
+            patterns.append(word)
+            operator = self._next()
+            if operator == ")":
+                return tuple(patterns)
+            if operator != "|":
+                raise _unexpected(operator)
+
+    def _condition(self) -> Condition:
+        tokens: list[Token] = []
+        while _bare(token := self._next()) != "]]":
+            if token is None or token in {";", "\n", "|", "&", ";;"}:
+                raise _unexpected(token)
+            tokens.append(token)
+        return Condition(tuple(tokens), self._redirections())
+
+    def _redirections(self) -> tuple[Redirection, ...]:
+        found: list[Redirection] = []
+        while isinstance(token := self._peek(), str):
+            redirection = self._redirection(token)
+            if redirection is None:
+                break
+            found.append(redirection)
+        return tuple(found)
 
     def _simple(self) -> Simple:
         assignments: list[tuple[str, Word]] = []
@@ -243,10 +352,8 @@ class _Parser:
                 assignments.append((name, _after(token, len(name) + 1)))
             else:
                 words.append(token)
-        if not (assignments or words or redirections):
+        if not (assignments or words or redirections) or self._peek() == "(":
             raise _unexpected(self._peek())
-        if words and words[0] in {(Part(name),) for name in _RESERVED}:
-            raise ShellSyntaxError(f"syntax error: {words[0][0].text!r} is not supported")
         return Simple(tuple(assignments), tuple(words), tuple(redirections))
 
     def _redirection(self, operator: str) -> Redirection | None:
@@ -254,35 +361,61 @@ class _Parser:
         duplication = _DUPLICATION.fullmatch(operator)
         if duplication:
             self._position += 1
-            return Redirection(int(duplication[1] or 1), ">&", (Part(duplication[2]),))
+            return Redirection(int(duplication[1] or 1), ">&", (Literal(duplication[2]),))
         match = _REDIRECTION.fullmatch(operator)
         if match is None:
             return None
         self._position += 1
-        target = self._peek()
+        target = self._next()
         if not isinstance(target, tuple):
             raise _unexpected(target)
-        self._position += 1
         usual = 0 if match[2] == "<" else 1
-        return Redirection(int(match[1] or usual), match[2], target)
+        return Redirection(int(match[1] or usual), match[2].replace(">|", ">"), target)
+
+
+def _check_substitutions(word: Word, depth: int) -> None:
+    """Parse the programs inside a word, to refuse the line before any of it runs."""
+    for part in word:
+        match part:
+            case Substitution(tokens):
+                program_of(tokens, depth + 1)
+            case Literal():
+                pass
+            case _:
+                inner = part.argument if hasattr(part, "argument") else part.expression
+                _check_substitutions(inner, depth + 1)
+
+
+def _is(token: Token | None, operator: str) -> bool:
+    return isinstance(token, str) and token == operator
+
+
+def _bare(token: Token | None) -> str:
+    """The text of a word without any quote or expansion, which may be a reserved word."""
+    if isinstance(token, tuple) and len(token) == 1:
+        (part,) = token
+        if isinstance(part, Literal) and not part.quoted:
+            return part.text
+    return ""
 
 
 def _unexpected(token: Token | None) -> ShellSyntaxError:
-    shown = (
-        "the end of the line"
-        if token is None
-        else repr(token if isinstance(token, str) else "word")
-    )
-    return ShellSyntaxError(f"syntax error: unexpected {shown}")
+    if token is None:
+        return ShellSyntaxError("syntax error: unexpected end of the line")
+    shown = token if isinstance(token, str) else _bare(token) or "word"
+    return ShellSyntaxError(f"syntax error: unexpected {shown!r}")
 
 
 def _assigned_name(word: Word) -> str | None:
-    first = word[0] if word else Part("")
+    first = word[0] if word else Literal("")
+    if not isinstance(first, Literal) or first.quoted:
+        return None
     match = re.match(r"([A-Za-z_][A-Za-z0-9_]*)=", first.text)
-    return match[1] if match and not first.is_variable and not first.is_quoted else None
+    return match[1] if match else None
 
 
 def _after(word: Word, length: int) -> Word:
     """The word without its first `length` characters, which lie in its first part."""
-    rest = Part(word[0].text[length:])
+    first = word[0]
+    rest = Literal(first.text[length:] if isinstance(first, Literal) else "")
     return (rest, *word[1:]) if rest.text else word[1:]

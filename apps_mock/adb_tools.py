@@ -1,168 +1,162 @@
-"""The mock phone's plain tools: echo, cat, ls, rm, mkdir, grep, head, wc, date, sleep and such."""
+"""Plain commands of the mock phone's shell that touch no file: echo, date, sleep, id and such."""
 
 from __future__ import annotations
 
 import asyncio
-import posixpath
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
+from apps_mock.adb_calls import Call, Command
+from apps_mock.adb_conditions import holds
 from apps_mock.adb_files import Files
-from apps_mock.adb_shell import Call, Command
+from apps_mock.adb_options import options_of
+from apps_mock.errors import CommandUsageError, ShellSyntaxError
 
-_ECHO_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
+_ESCAPES: Final = {
+    "n": "\n", "t": "\t", "r": "\r", "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v",
+    "e": "\x1b",
+}  # fmt: skip
+_ESCAPE = re.compile(r"\\(?:([abefnrtv\\])|0([0-7]{1,3})|x([0-9a-fA-F]{1,2}))")
+_CONVERSION = re.compile(r"%(-?0?\d{0,4}(?:\.\d{1,3})?)([sdixXoucb%])")
+_LONGEST_SEQUENCE: Final = 100_000
 
 
 class Tools:
-    """Tools over one file system; `now_s` is the phone's time, seconds since 1970."""
+    """The plain commands of one phone.
 
-    def __init__(self, files: Files, now_s: Callable[[], int]) -> None:
+    Args:
+        now_s: the phone's time, seconds since 1970.
+        commands: all commands of the phone, for those that run others.
+    """
+
+    def __init__(
+        self, files: Files, now_s: Callable[[], int], commands: Mapping[str, Command]
+    ) -> None:
         self._files = files
         self._now_s = now_s
+        self._commands = commands
 
     def table(self) -> dict[str, Command]:
         """The commands by name."""
         return {
             "echo": _echo, "printf": _printf, "true": _true, ":": _true, "false": _false,
-            "sleep": _sleep, "id": _id, "whoami": _whoami, "grep": self._grep, "head": self._head,
-            "tail": self._tail, "wc": self._wc, "cat": self._cat, "ls": self._ls, "rm": self._rm,
-            "mkdir": self._mkdir, "date": self._date, "test": self._test, "[": self._test,
+            "sleep": _sleep, "usleep": _usleep, "id": _id, "whoami": _whoami, "uname": _uname,
+            "date": self._date, "test": self._test, "[": self._test, "seq": _seq,
+            "env": _env, "printenv": _printenv, "sh": self._sh, "toybox": self._toybox,
+            "which": self._which, "timeout": _timeout, "nohup": _run_rest, "su": _su,
+            "sync": _true, "uptime": self._uptime, "nproc": _nproc, "hostname": _hostname,
+            "tty": _tty, "expr": _expr,
         }  # fmt: skip
 
-    async def _inputs(self, call: Call, paths: list[str]) -> bytes:
-        """What a filter reads: the named files, or else its standard input."""
-        if not paths:
-            return await call.read_input()
-        parts = [
-            await call.read_input() if path == "-" else self._files.read(path) for path in paths
-        ]
-        return b"".join(parts)
-
-    async def _cat(self, call: Call) -> int:
-        call.out(await self._inputs(call, list(call.arguments)))
-        return 0
-
-    async def _ls(self, call: Call) -> int:
-        flags, paths = _flags(call.arguments)
-        code = 0
-        for path in paths or ["/"]:
-            found = self._files.stat(path)
-            if found is None:
-                code = call.fail(f"{path}: No such file or directory")
-                continue
-            is_listed = self._files.is_folder(path) and "d" not in flags
-            for name in self._files.names(path) if is_listed else (path,):
-                call.out(self._line(posixpath.join(path, name), name, is_long="l" in flags))
-        return code
-
-    def _line(self, path: str, name: str, *, is_long: bool) -> str:
-        mode, size, changed = self._files.stat(path) or (0, 0, 0)
-        if not is_long:
-            return f"{name}\n"
-        bits = "".join(
-            letter if mode >> (8 - place) & 1 else "-" for place, letter in enumerate("rwxrwxrwx")
-        )
-        kind = "d" if self._files.is_folder(path) else "-"
-        moment = datetime.fromtimestamp(changed, UTC).strftime("%Y-%m-%d %H:%M")
-        return f"{kind}{bits} 1 shell shell {size:7d} {moment} {name}\n"
-
-    async def _rm(self, call: Call) -> int:
-        flags, paths = _flags(call.arguments)
-        code = 0
-        for path in paths:
-            if self._files.stat(path) is None:
-                if "f" not in flags:
-                    code = call.fail(f"{path}: No such file or directory")
-                continue
-            self._files.remove(path, recursive=bool(set("rR") & set(flags)))
-        return code
-
-    async def _mkdir(self, call: Call) -> int:
-        flags, paths = _flags(call.arguments)
-        for path in paths:
-            self._files.make_folder(path, parents="p" in flags)
-        return 0
-
-    async def _grep(self, call: Call) -> int:
-        flags, rest = _flags(call.arguments)
-        if not rest or not set(flags) <= set("EFivcoqnae"):
-            return call.fail("expected a pattern and options of -E -F -i -v -c -o -q", 2)
-        expression = re.escape(rest[0]) if "F" in flags else rest[0]
-        if not {"E", "F"} & set(flags):
-            expression = expression.replace("\\|", "\0").replace("|", "\\|").replace("\0", "|")
-        try:
-            pattern = re.compile(expression.encode(), re.IGNORECASE if "i" in flags else 0)
-        except re.error as error:
-            return call.fail(f"bad pattern: {error}", 2)
-        lines = (await self._inputs(call, rest[1:])).splitlines()
-        kept = [line for line in lines if bool(pattern.search(line)) != ("v" in flags)]
-        if "q" not in flags:
-            call.out(_grepped(pattern, kept, flags))
-        return 0 if kept else 1
-
-    async def _head(self, call: Call) -> int:
-        count, paths = _count(call.arguments)
-        lines = (await self._inputs(call, paths)).splitlines(keepends=True)
-        call.out(b"".join(lines[:count]))
-        return 0
-
-    async def _tail(self, call: Call) -> int:
-        count, paths = _count(call.arguments)
-        lines = (await self._inputs(call, paths)).splitlines(keepends=True)
-        call.out(b"".join(lines[-count:] if count else []))
-        return 0
-
-    async def _wc(self, call: Call) -> int:
-        flags, paths = _flags(call.arguments)
-        data = await self._inputs(call, paths)
-        counts = {"l": data.count(b"\n"), "w": len(data.split()), "c": len(data)}
-        call.out(" ".join(str(counts[each]) for each in "lwc" if each in (flags or "lwc")) + "\n")
-        return 0
-
     async def _date(self, call: Call) -> int:
+        options = options_of(call.arguments, flags="u", valued="d")
+        if "d" in options.values or (options.rest and not options.rest[0].startswith("+")):
+            raise CommandUsageError("only '+FORMAT' is supported")
         now = datetime.fromtimestamp(self._now_s(), UTC)
-        given = [each for each in call.arguments if each != "-u"]
-        if given and not given[0].startswith("+"):
-            return call.fail("only '+FORMAT' is supported")
-        form = given[0][1:] if given else "%a %b %e %H:%M:%S UTC %Y"
-        call.out(now.strftime(form.replace("%s", str(self._now_s()))) + "\n")
+        form = options.rest[0][1:] if options.rest else "%a %b %e %H:%M:%S UTC %Y"
+        form = form.replace("%s", str(self._now_s())).replace("%N", "000000000")
+        if re.search(r"%[-_0^#]*\d", form):  # a width could ask for any amount of memory
+            raise CommandUsageError(f"bad format '{form}'", 1)
+        call.out(now.strftime(form) + "\n")
+        return 0
+
+    async def _uptime(self, call: Call) -> int:
+        now = datetime.fromtimestamp(self._now_s(), UTC)
+        call.out(f" {now:%H:%M:%S} up 1 day,  2:03,  0 users,  load average: 0.50, 0.40, 0.30\n")
         return 0
 
     async def _test(self, call: Call) -> int:
         words = list(call.arguments)
         if call.name == "[" and (not words or words.pop() != "]"):
             return call.fail("missing ]", 2)
-        match words:
-            case ["-e" | "-f" | "-d" as kind, path]:
-                is_folder = self._files.is_folder(path)
-                exists = self._files.stat(path) is not None
-                holds = {"-e": exists, "-f": exists and not is_folder, "-d": is_folder}[kind]
-            case [] | [_] | ["-n" | "-z", _]:
-                holds = bool("".join(words[-1:])) != (words[:1] == ["-z"])
-            case [left, "=" | "==" | "!=" as relation, right]:
-                holds = (left == right) != (relation == "!=")
-            case _:
-                return call.fail(f"{' '.join(words)}: unsupported expression", 2)
-        return 0 if holds else 1
+        try:
+            return int(not holds(words, self._files, call.folder))
+        except ShellSyntaxError as error:
+            return call.fail(str(error), 2)
+
+    async def _sh(self, call: Call) -> int:
+        if call.arguments[:1] == ("-c",) and len(call.arguments) > 1:
+            return await call.run_line(call.arguments[1])
+        if call.arguments and not call.arguments[0].startswith("-"):
+            script = self._files.read(call.path(call.arguments[0]))
+            return await call.run_line(script.decode(errors="replace"))
+        if call.arguments:
+            raise CommandUsageError("only -c COMMAND and a script are supported")
+        return await call.run_line((await call.input.all()).decode(errors="replace"))
+
+    async def _toybox(self, call: Call) -> int:
+        if not call.arguments:
+            call.out(" ".join(sorted(self._commands)) + "\n")
+            return 0
+        if call.arguments[0] not in self._commands:
+            raise CommandUsageError(f"Unknown command {call.arguments[0]}", 127)
+        return await call.run(call.arguments, call.input)
+
+    async def _which(self, call: Call) -> int:
+        found = [name for name in call.arguments if name in self._commands]
+        call.out("".join(f"/system/bin/{name}\n" for name in found))
+        return 0 if len(found) == len(call.arguments) else 1
+
+
+def unescaped(text: str) -> str:
+    """The text with its backslash sequences carried out."""
+
+    def character(match: re.Match[str]) -> str:
+        if match[1]:
+            return _ESCAPES[match[1]]
+        return chr(int(match[2], 8) & 0xFF if match[2] else int(match[3], 16))
+
+    return _ESCAPE.sub(character, text)
 
 
 async def _echo(call: Call) -> int:
     words = list(call.arguments)
-    has_newline = not (words and words[0] == "-n")
-    text = " ".join(words if has_newline else words[1:])
-    text = re.sub(r"\\([ntr\\])", lambda match: _ECHO_ESCAPES[match[1]], text)
-    call.out(text + ("\n" if has_newline else ""))
+    has_newline, is_raw = True, False
+    while words and re.fullmatch(r"-[neE]+", words[0]):
+        has_newline = has_newline and "n" not in words[0]
+        is_raw = "E" in words[0]
+        del words[0]
+    text = " ".join(words)
+    call.out((text if is_raw else unescaped(text)) + ("\n" if has_newline else ""))
     return 0
 
 
 async def _printf(call: Call) -> int:
-    form, *values = call.arguments or ("",)
-    text = re.sub(r"\\([ntr\\])", lambda match: _ECHO_ESCAPES[match[1]], form)
-    remaining = iter(values)
-    call.out(re.sub(r"%([sd%])", lambda m: "%" if m[1] == "%" else next(remaining, ""), text))
+    if not call.arguments:
+        raise CommandUsageError("usage: printf format [arguments ...]", 1)
+    form, *values = call.arguments
+    remaining = list(values)
+    shown: list[str] = []
+    while True:
+        before = len(remaining)
+        shown.append(_CONVERSION.sub(lambda match: _converted(match, remaining), unescaped(form)))
+        if not remaining or len(remaining) == before:
+            break
+    call.out("".join(shown))
     return 0
+
+
+def _converted(match: re.Match[str], remaining: list[str]) -> str:
+    flags, kind = match[1], match[2]
+    if kind == "%":
+        return "%"
+    value = remaining.pop(0) if remaining else ""
+    if kind in "di":
+        return f"%{flags}d" % _number(value)
+    if kind in "xXou":
+        return f"%{flags}{'d' if kind == 'u' else kind}" % _number(value)
+    if kind == "c":
+        return value[:1]
+    return f"%{flags}s" % (unescaped(value) if kind == "b" else value)
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text or "0", 0)
+    except ValueError:
+        raise CommandUsageError(f"bad number {text!r}", 1) from None
 
 
 async def _true(_call: Call) -> int:
@@ -174,19 +168,56 @@ async def _false(_call: Call) -> int:
 
 
 async def _sleep(call: Call) -> int:
-    try:
-        seconds = sum(float(each) for each in call.arguments)
-    except ValueError:
-        return call.fail(f"bad number {' '.join(call.arguments)}")
-    if not 0 <= seconds < 1e6:
-        return call.fail("bad number")
+    units = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+    seconds = 0.0
+    for text in call.arguments:
+        match = re.fullmatch(r"(\d{0,9}(?:\.\d{1,9})?)([smhd]?)", text)
+        if match is None or not match[1]:
+            raise CommandUsageError(f"bad number '{text}'", 1)
+        seconds += float(match[1]) * units.get(match[2], 1)
     await call.flush()
     await asyncio.sleep(seconds)
     return 0
 
 
+async def _usleep(call: Call) -> int:
+    text = call.arguments[0] if call.arguments else ""
+    if not re.fullmatch(r"\d{1,12}", text):
+        raise CommandUsageError(f"bad number '{text}'", 1)
+    await call.flush()
+    await asyncio.sleep(int(text) / 1e6)
+    return 0
+
+
+async def _timeout(call: Call) -> int:
+    options = options_of(call.arguments, valued="ks", in_order=True)
+    if len(options.rest) < 2 or not re.fullmatch(r"\d{1,6}(\.\d+)?s?", options.rest[0]):
+        raise CommandUsageError("usage: timeout SECONDS COMMAND", 125)
+    limit_s = float(options.rest[0].rstrip("s"))
+    try:
+        async with asyncio.timeout(limit_s):
+            return await call.run(options.rest[1:], call.input)
+    except TimeoutError:
+        return 124
+
+
+async def _run_rest(call: Call) -> int:
+    return await call.run(call.arguments, call.input) if call.arguments else 125
+
+
+async def _su(call: Call) -> int:
+    return call.fail("inaccessible or not found", 127)
+
+
 async def _id(call: Call) -> int:
-    call.out("uid=2000(shell) gid=2000(shell) groups=2000(shell)\n")
+    groups = "2000(shell),1004(input),1007(log),1015(sdcard_rw),3003(inet)"
+    match call.arguments:
+        case ("-u",):
+            call.out("2000\n")
+        case ("-un",):
+            call.out("shell\n")
+        case _:
+            call.out(f"uid=2000(shell) gid=2000(shell) groups={groups} context=u:r:shell:s0\n")
     return 0
 
 
@@ -195,25 +226,74 @@ async def _whoami(call: Call) -> int:
     return 0
 
 
-def _flags(arguments: tuple[str, ...]) -> tuple[str, list[str]]:
-    """Single-letter options joined, and the other arguments."""
-    flags = "".join(each[1:] for each in arguments if each.startswith("-") and len(each) > 1)
-    return flags, [each for each in arguments if not each.startswith("-") or len(each) == 1]
+async def _uname(call: Call) -> int:
+    release = "5.10.177-android12-9"
+    facts = {"s": "Linux", "n": "localhost", "r": release, "v": "#1 SMP PREEMPT", "m": "aarch64"}
+    options = options_of(call.arguments, flags="asnrvmo")
+    wanted = facts if "a" in options.flags else {k: facts[k] for k in facts if k in options.flags}
+    call.out(" ".join((wanted or {"s": "Linux"}).values()) + "\n")
+    return 0
 
 
-def _count(arguments: tuple[str, ...]) -> tuple[int, list[str]]:
-    """How many lines `head` and `tail` show, and their files."""
-    rest = list(arguments)
-    if rest and (match := re.fullmatch(r"-n?(\d+)", rest[0])):
-        return int(match[1]), rest[1:]
-    if len(rest) > 1 and rest[0] == "-n" and rest[1].isdigit():
-        return int(rest[1]), rest[2:]
-    return 10, rest
+async def _nproc(call: Call) -> int:
+    call.out("8\n")
+    return 0
 
 
-def _grepped(pattern: re.Pattern[bytes], kept: list[bytes], flags: str) -> bytes:
-    if "c" in flags:
-        return f"{len(kept)}\n".encode()
-    if "o" in flags:
-        kept = [match[0] for line in kept for match in pattern.finditer(line)]
-    return b"".join(line + b"\n" for line in kept)
+async def _hostname(call: Call) -> int:
+    call.out("localhost\n")
+    return 0
+
+
+async def _tty(call: Call) -> int:
+    call.out("not a tty\n")
+    return 1
+
+
+async def _env(call: Call) -> int:
+    rest = [each for each in call.arguments if "=" not in each]
+    if rest:
+        return await call.run(rest, call.input)
+    call.out("".join(f"{name}={value}\n" for name, value in sorted(call.variables.items())))
+    return 0
+
+
+async def _printenv(call: Call) -> int:
+    if not call.arguments:
+        return await _env(call)
+    values = [call.variables.get(name) for name in call.arguments]
+    call.out("".join(f"{value}\n" for value in values if value is not None))
+    return 1 if None in values else 0
+
+
+async def _seq(call: Call) -> int:
+    numbers = [_number(each) for each in call.arguments]
+    if not 1 <= len(numbers) <= 3:
+        raise CommandUsageError("usage: seq [first] [step] last", 1)
+    first = numbers[0] if len(numbers) > 1 else 1
+    step = numbers[1] if len(numbers) > 2 else 1
+    if step == 0:
+        raise CommandUsageError("step is 0", 1)
+    found = range(first, numbers[-1] + (1 if step > 0 else -1), step)
+    if len(found) > _LONGEST_SEQUENCE:
+        raise CommandUsageError("too many numbers", 1)
+    call.out("".join(f"{number}\n" for number in found))
+    return 0
+
+
+async def _expr(call: Call) -> int:
+    match call.arguments:
+        case (left, "+" | "-" | "*" | "/" | "%" as operator, right):
+            first, second = _number(left), _number(right)
+            if operator in "/%" and not second:
+                raise CommandUsageError("division by zero")
+            value = {
+                "+": first + second,
+                "-": first - second,
+                "*": first * second,
+                "/": first // (second or 1),
+                "%": first % (second or 1),
+            }[operator]
+            call.out(f"{value}\n")
+            return int(not value)
+    raise CommandUsageError("only NUMBER OPERATOR NUMBER is supported")

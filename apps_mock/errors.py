@@ -19,6 +19,8 @@ ProjectError
     ├── FontMissingError                    a font's package is not installed
     ├── MockFileError                       a path on the mock phone cannot be used that way
     ├── ShellSyntaxError                    a command line that the mock's shell does not have
+    ├── CommandUsageError                   a command of the mock's shell is used in an unknown way
+    ├── ShellLimitError                     a command of the mock's shell wants too much memory
     └── ViewError                           a view gave what cannot be laid out
 """
 
@@ -119,3 +121,15 @@ class MockFileError(MockAppError):
 
 class ShellSyntaxError(MockAppError):
     """A command line that is not one, or uses what the mock's shell does not have."""
+
+
+class ShellLimitError(MockAppError):
+    """A command line of the mock's shell wants more memory than it gets."""
+
+
+class CommandUsageError(MockAppError):
+    """A command of the mock's shell was given what it does not have; it ends with `code`."""
+
+    def __init__(self, text: str, code: int = 2) -> None:
+        super().__init__(text)
+        self.code = code

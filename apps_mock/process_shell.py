@@ -10,10 +10,12 @@ import asyncio
 from collections.abc import Mapping
 from threading import RLock
 
+from apps_mock.adb_builtins import ShellExit
+from apps_mock.adb_calls import nothing
 from apps_mock.adb_commands import PhoneCommands
 from apps_mock.adb_files import Files
 from apps_mock.adb_ports import ClonePhone
-from apps_mock.adb_shell import Shell, ShellExit
+from apps_mock.adb_shell import Shell
 from apps_mock.android_facts import stored_files
 from apps_mock.registry import APPS
 from device_runtime.adb import ShellResult
@@ -49,10 +51,7 @@ class ProcessShell:
         async def write(descriptor: int, data: bytes) -> None:
             written[descriptor] += data
 
-        async def read() -> bytes:
-            return b""
-
-        shell = Shell(self._commands, self._files, write_output=write, read_input=read)
+        shell = Shell(self._commands, self._files, write_output=write, read_chunk=nothing)
         try:
             code = await shell.run(command)
         except ShellExit as end:

@@ -7,9 +7,10 @@ from threading import RLock
 
 import pytest
 
+from apps_mock.adb_builtins import ShellExit
 from apps_mock.adb_commands import PhoneCommands
 from apps_mock.adb_files import Files
-from apps_mock.adb_shell import Shell, ShellExit
+from apps_mock.adb_shell import Shell
 from device_runtime.ports import PhoneInfo
 from device_runtime.ui_tree import Node, to_xml
 
@@ -74,10 +75,12 @@ class Terminal:
         async def write(descriptor, data):
             self.written.append((descriptor, data))
 
-        async def read():
-            return typed
+        pieces = [typed]
 
-        self.shell = Shell(commands.table(), self.files, write_output=write, read_input=read)
+        async def read():
+            return pieces.pop() if pieces else b""
+
+        self.shell = Shell(commands.table(), self.files, write_output=write, read_chunk=read)
 
     def type(self, line):
         """Exit code, standard output, standard error."""
@@ -132,21 +135,24 @@ def test_line_prints_what_a_phones_shell_prints(terminal, line, printed):
 @pytest.mark.parametrize(
     "line",
     [
-        "echo $(id)",
-        "echo `id`",
-        "if true; then echo; fi",
-        "(echo a)",
+        "echo $(id; sleep 9 &)",
+        "echo `if`",
+        "if true; then echo; done",
+        "(echo a",
         "sleep 9 &",
         "echo {a,b}",
         "echo ~",
-        "echo ${X:-y}",
+        "echo ${X@Q}",
+        "f() { echo a; }",
+        "select x in a; do echo; done",
         "echo 'open",
         'echo "open',
         "echo a |",
         "&& echo",
         "echo a >",
         "cat <<END",
-        "! true",
+        "cat <<<word",
+        "echo a; ; echo b",
     ],
 )
 def test_what_the_shell_does_not_have_is_refused_before_anything_runs(terminal, line):
