@@ -8,6 +8,8 @@ ProjectError
 │   ├── CheckpointError              IntegrityError: the learner's checkpoint is not usable
 │   ├── ApiAddressInUseError         RejectedError: the API's address is taken
 │   ├── SettingsError                RejectedError: a settings file or value cannot be used
+│   ├── JudgeUnusableError           RejectedError: a judge that refuses every request alike
+│   ├── JudgeLedgerError             IntegrityError: what judges said cannot be read or kept
 │   ├── PhoneLogError                IntegrityError: a phone's log cannot be read
 │   └── StoreMismatchError           IntegrityError: the database is of another version
 └── (a message that ingest refuses is a `RejectedError` of `sync`, with its reason code)
@@ -58,6 +60,21 @@ class SettingsError(LearnerError, RejectedError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, reason="settings")
+
+
+class JudgeUnusableError(LearnerError, RejectedError):
+    """A judge's endpoint refuses the key, or is none."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, reason="judge")
+
+
+class JudgeLedgerError(LearnerError, IntegrityError):
+    """The file that keeps what judges said cannot be used."""
+
+    def __init__(self, path: Path, detail: str) -> None:
+        super().__init__(f"{path} is no usable judge ledger ({detail}); move it away")
+        self.path = path
 
 
 class PhoneLogError(LearnerError, IntegrityError):
