@@ -19,6 +19,7 @@ from typing import Final
 _LONGEST_RUN: Final = 12
 """How many pieces of a word that was pulled apart are put together again."""
 _SHORT_PIECE: Final = 3
+_ALONE: Final = "="
 
 _CAMEL = re.compile(r"(?<=[a-zäöüß])(?=[A-ZÄÖÜ])")
 _JAPANESE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff々"
@@ -112,11 +113,13 @@ class WordList:
 
     Attributes:
         phrases: each a tuple of folded words; Japanese ones are not among them.
+        alone: phrases that count only where a label says nothing else; written "=order".
         contained: folded Japanese words, which count wherever they stand.
         glued: every phrase without its spaces.
     """
 
     phrases: frozenset[tuple[str, ...]] = frozenset()
+    alone: frozenset[tuple[str, ...]] = frozenset()
     contained: tuple[str, ...] = ()
     glued: frozenset[str] = frozenset()
     longest: int = 0
@@ -125,15 +128,17 @@ class WordList:
     def of(cls, words: Iterable[str]) -> WordList:
         """The list of `words`, as they are written in the rules."""
         phrases: set[tuple[str, ...]] = set()
+        alone: set[tuple[str, ...]] = set()
         contained: set[str] = set()
         for word in words:
             form = folded(word)
             if _JAPANESE_RUN.search(form):
                 contained.add("".join(form.split()))
             elif tokens := tuple(_TOKENS.findall(form)):
-                phrases.add(tokens)
+                (alone if word.startswith(_ALONE) else phrases).add(tokens)
         return cls(
             frozenset(phrases),
+            frozenset(alone),
             tuple(sorted(contained, key=len, reverse=True)),
             frozenset("".join(phrase) for phrase in phrases),
             max((len(phrase) for phrase in phrases), default=0),
@@ -150,7 +155,8 @@ class WordList:
     def is_all_of(self, label: str) -> bool:
         """Whether `label` says one of these words or phrases and nothing else."""
         form = folded(label)
-        return tuple(_TOKENS.findall(form)) in self.phrases or form.strip() in self.contained
+        tokens = tuple(_TOKENS.findall(form))
+        return tokens in self.phrases or tokens in self.alone or form.strip() in self.contained
 
     def found_in_folded(self, form: str) -> str | None:
         """The word of this list in a label that was folded."""
@@ -158,6 +164,8 @@ class WordList:
             if word in form:
                 return word
         tokens = [token for token in _TOKENS.findall(form) if not _JAPANESE_RUN.match(token)]
+        if tuple(tokens) in self.alone:
+            return " ".join(tokens)
         for start in range(len(tokens)):
             if found := self._at(tokens, start) or self._put_together(tokens, start):
                 return found
