@@ -110,7 +110,7 @@ class LookRequest:
         self, said: str, dump: bytes, code: str
     ) -> tuple[Hierarchy | None, TreeUnavailableError | None]:
         if f"dumped to: {self._path}" not in said:
-            return None, _tree_fault(said, code)
+            return None, tree_fault(said, code)
         try:
             return parse(dump), None
         except HierarchyError as error:
@@ -125,7 +125,8 @@ class LookRequest:
         return f"--{self.name}--"
 
 
-def _tree_fault(said: str, code: str) -> TreeUnavailableError:
+def tree_fault(said: str, code: str) -> TreeUnavailableError:
+    """Why there is no dump, from what the dumper said and the code that it ended with."""
     text = " ".join(said.split())[:200]
     reason = next((reason for words, reason in _REASONS if words in said), "crashed")
     if code == str(_KILLED):

@@ -16,7 +16,7 @@ from typing import Final
 
 from device_runtime.errors import HierarchyError
 from device_runtime.phone_questions import PROPERTIES, SCREENSHOT, TREE, Answer, properties_of
-from device_runtime.redaction import DEFAULT_REDACTION, redact
+from device_runtime.redaction import OWNED_REDACTION, redact
 from device_runtime.ui_tree import elements_of, parse
 from sync.vocabulary import Observation
 
@@ -129,7 +129,7 @@ def _secrets_of(dump: bytes) -> list[str]:
     except HierarchyError:
         return []
     seen = Observation(width_px=1 << 15, height_px=1 << 15, elements=elements)
-    return list(redact(seen, DEFAULT_REDACTION).slots.values())
+    return list(redact(seen, OWNED_REDACTION).slots.values())
 
 
 def _is_luhn(digits: str) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import re
 
+from device_runtime.adb_look import tree_fault
+from device_runtime.adb_screenshot import Screenshot, read_screenshot
+from device_runtime.adb_state import ScreenState, read_state
 from device_runtime.errors import HierarchyError, PhoneFaultError
 from device_runtime.phone_questions import (
     ACCESSIBILITY,
     ACTIVITIES,
     DISPLAYS,
+    FILE,
     KEY,
     PHYSICAL_DISPLAYS,
     POWER,
@@ -20,50 +23,36 @@ from device_runtime.phone_questions import (
     Answer,
     Answers,
 )
+from device_runtime.ui_tree import parse
 from outrider.findings import Finding, advice, fault, fine
+from sync.vocabulary import ScreenMark
 
-_WAKEFULNESS = re.compile(r"mWakefulness=(\w+)")
-_PANEL = re.compile(r"Display Power: state=(\w+)")
-_KEYGUARD = re.compile(
-    r"(?:mDreamingLockscreen|mShowingLockscreen|isKeyguardShowing|mKeyguardShowing"
-    r"|keyguardShowing)=true"
-)
-_DELEGATE = re.compile(r"KeyguardServiceDelegate\s+showing=(\w+)")
 _SECURE_KEYGUARD = re.compile(r"\bsecure=true")
-_FOCUS = re.compile(r"mCurrentFocus=(.+)")
 _COVERING = {
-    "Application Not Responding": "an app does not respond: close its dialog on the phone",
-    "Application Error": "an app has stopped: close its dialog on the phone",
-    "permissioncontroller": "an app asks for a permission: answer its dialog on the phone",
-    "GrantPermissions": "an app asks for a permission: answer its dialog on the phone",
+    ScreenMark.NOT_RESPONDING: "an app does not respond: close its dialog on the phone",
+    ScreenMark.CRASH: "an app has stopped: close its dialog on the phone",
+    ScreenMark.PERMISSION: "an app asks for a permission: answer its dialog on the phone",
 }
 _PHYSICAL = re.compile(r"^Display (\d+)", re.MULTILINE)
 _VIEWPORT = re.compile(r"DisplayViewport\{type=INTERNAL, valid=true, isActive=true")
 _OVERRIDE = re.compile(r"Override size: (\d+x\d+)")
 _PHYSICAL_SIZE = re.compile(r"Physical size: (\d+x\d+)")
 _UI_AUTOMATION = re.compile(r"Ui Automation\[(?!\s*\])|UiAutomationService.*already registered")
-_SAID_BY_DUMPER = (
-    (
-        re.compile(r"already registered|UiAutomationService|UiAutomation not connected"),
+_TREE_FAULTS = {
+    "busy": (
         "another program holds UiAutomation",
         "end the other one (uiautomator2, Appium): only one can read the screen at a time",
     ),
-    (
-        re.compile(r"could not get idle state", re.IGNORECASE),
+    "not_idle": (
         "the screen never rests",
         "leave the video or animation, and set the three animation scales to 0 (--fix)",
     ),
-    (
-        re.compile(r"null root node", re.IGNORECASE),
+    "null_root": (
         "no window has a tree",
         "unlock the phone and open an app; if it stays, restart the phone",
     ),
-    (
-        re.compile(r"killed", re.IGNORECASE),
-        "the dumper is killed",
-        "close apps to free memory, then try again",
-    ),
-)
+    "killed": ("the dumper is killed", "close apps to free memory, then try again"),
+}
 
 
 def screen_findings(answers: Answers) -> list[Finding]:
@@ -84,31 +73,26 @@ def _text(answers: Answers, command: str) -> str:
     return answers.get(command, Answer()).text
 
 
-def is_awake(answers: Answers) -> bool | None:
-    """Whether the screen is on; None where the phone does not say."""
-    state = _WAKEFULNESS.search(_text(answers, POWER))
-    return None if state is None else state[1] == "Awake"
+def _state(answers: Answers) -> ScreenState:
+    """What the driver reads from the same texts."""
+    return read_state("\n".join(_text(answers, each) for each in (WINDOWS, ACTIVITIES, POWER)))
 
 
 def _screen(answers: Answers) -> Finding:
-    power = _text(answers, POWER)
-    state, panel = _WAKEFULNESS.search(power), _PANEL.search(power)
-    if state is None:
-        return fine("screen", "unknown")
-    shown = state[1].lower() + (f", panel {panel[1].lower()}" if panel else "")
-    if state[1] == "Awake":
-        return fine("screen", shown)
-    return fault("screen", shown, "wake the phone (--fix does), and let it stay awake on power")
+    match _state(answers).is_awake:
+        case None:
+            return fine("screen", "unknown")
+        case True:
+            return fine("screen", "on")
+        case False:
+            hint = "wake the phone (--fix does), and let it stay awake on power"
+            return fault("screen", "off or dozing", hint)
 
 
 def _keyguard(answers: Answers) -> Finding:
-    windows = _text(answers, WINDOWS)
-    text = windows + _text(answers, ACTIVITIES)
-    delegate = _DELEGATE.search(windows)
-    is_shown = _KEYGUARD.search(text) or (delegate is not None and delegate[1] == "true")
-    if not is_shown:
+    if not _state(answers).is_locked:
         return fine("lock screen", "not shown")
-    if _SECURE_KEYGUARD.search(windows):
+    if _SECURE_KEYGUARD.search(_text(answers, WINDOWS)):
         return fault(
             "lock screen",
             "shown, with PIN, pattern or password",
@@ -135,83 +119,73 @@ def _input(answers: Answers) -> Finding:
 
 
 def _front(answers: Answers) -> Finding:
-    focuses = [found.strip() for found in _FOCUS.findall(_text(answers, WINDOWS))]
-    if not focuses:
+    if WINDOWS not in answers:
         return fine("front window", "unknown")
-    focus = next((each for each in focuses if each != "null"), "")
-    if not focus:
-        return advice("front window", "no window has the focus", "open an app or the home screen")
+    state = _state(answers)
     for mark, hint in _COVERING.items():
-        if mark in focus:
-            return advice("front window", mark, hint)
-    return fine("front window", focus.rstrip("}").rpartition(" ")[2])
+        if mark in state.marks:
+            return advice("front window", state.window or state.package, hint)
+    if not (state.window or state.package):
+        return advice("front window", "no window has the focus", "open an app or the home screen")
+    return fine("front window", state.package or state.window)
 
 
 def _tree(answers: Answers) -> Finding:
-    from device_runtime.ui_tree import parse
-
     answer = answers.get(TREE)
     if answer is None:
         return fault("tree", "the dump broke the protocol", "try again; restart the phone")
-    text = answer.text
-    for pattern, found, hint in _SAID_BY_DUMPER:
-        if pattern.search(text):
-            return fault("tree", found, hint)
-    if answer.exit_code != 0 or not answer.file:
-        said = " ".join(text.split())[:80] or f"code {answer.exit_code}"
-        return fault("tree", f"no dump: {said}", _after_failed_dump(answers))
+    if f"dumped to: {FILE}" not in answer.text or answer.file is None:
+        reason = tree_fault(answer.text, str(answer.exit_code)).reason
+        if reason == "crashed":
+            said = " ".join(answer.text.split())[:80] or f"code {answer.exit_code}"
+            return fault("tree", f"no dump: {said}", _after_failed_dump(answers))
+        return fault("tree", *_TREE_FAULTS[reason])
     try:
         hierarchy = parse(answer.file)
     except HierarchyError as error:
         return fault("tree", f"damaged: {error}"[:100], "try again; it may change while it is read")
-    nodes = answer.file.count(b"<node")
     if not hierarchy.roots:
         return fault("tree", "empty", "restart the app in front; games and videos have no tree")
+    nodes = answer.file.count(b"<node")
     return fine("tree", f"{nodes} nodes, {answer.elapsed_ms:.0f} ms")
 
 
 def _after_failed_dump(answers: Answers) -> str:
     if _UI_AUTOMATION.search(_text(answers, ACCESSIBILITY)):
-        return "another program holds UiAutomation: end it (uiautomator2, Appium), then try again"
+        return _TREE_FAULTS["busy"][1]
     return "try again; restart the phone if it stays"
 
 
 def _screenshot(answers: Answers) -> Finding:
-    from device_runtime.adb_phone import complete_png
-
     answer = answers.get(SCREENSHOT)
     if answer is None:
         return fine("screenshot", "not kept")
     try:
-        image = complete_png(answer.stdout)
+        picture = read_screenshot(answer.stdout)
     except PhoneFaultError as error:
         found = str(error).partition(";")[0]
         return fault("screenshot", found, "check the cable; restart the phone if it stays")
-    if is_awake(answers) is not False and is_black(image):
+    state = _state(answers)
+    if state.is_secure or (state.is_awake is not False and _is_black(picture)):
         return advice(
             "screenshot",
-            "black while the screen is on",
-            "the app in front forbids screenshots (a secure window): only its tree can be used",
+            "black: the window in front forbids it" if state.is_secure else "of one colour",
+            "leave the app in front, which forbids screenshots: only its tree can be used",
         )
-    if len(image) < len(answer.stdout):
+    if picture.printed:
         return advice(
             "screenshot",
-            "text stands before the image",
+            f"with text before it: {picture.printed[:40]}",
             "harmless; it comes from phones with several displays",
         )
-    return fine("screenshot", f"{len(image) // 1024} KiB, {answer.elapsed_ms:.0f} ms")
+    return fine("screenshot", f"{len(picture.png) // 1024} KiB, {answer.elapsed_ms:.0f} ms")
 
 
-def is_black(png: bytes) -> bool:
-    """Whether every pixel of an image is black; False where Pillow is absent to tell."""
+def _is_black(picture: Screenshot) -> bool:
+    """Whether the picture shows nothing; False where that cannot be told."""
     try:
-        from PIL import Image, UnidentifiedImageError
-    except ModuleNotFoundError:
-        return False
-    try:
-        with Image.open(io.BytesIO(png)) as image:
-            return image.convert("L").getextrema() == (0, 0)
-    except (OSError, UnidentifiedImageError, ValueError):
+        return picture.is_blank()
+    except (ImportError, OSError, ValueError, SyntaxError):  # no Pillow, or a picture it refuses
         return False
 
 
