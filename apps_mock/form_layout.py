@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from apps_mock.canvas import Canvas
-from apps_mock.measuring import Line, lines_of, shared, tail_of, text_height, text_px
-from apps_mock.nodes import BUTTON, EDIT, ICON, SEARCH, SEEK_BAR, SPINNER, plain
+from apps_mock.clone_elements import element
+from apps_mock.measuring import Line, shared
+from apps_mock.nodes import BUTTON, EDIT, ICON, SEARCH, SEEK_BAR, SPINNER
 from apps_mock.places import Role, Target
-from apps_mock.text_width import line_px
 from apps_mock.widgets import Chips, Event, Field, Picker, Slider
-from device_runtime.ui_tree import Node
 from sync.vocabulary import Rect
 
 _DOT: Final = "•"
@@ -37,24 +36,20 @@ class _Form:
         self.label = self.error = 0
         hint = 0
         if self.style == "above":
-            needed = text_height(label, "label", right - left, look)
+            needed = canvas.height(label, "label", right - left)
             self.label = max(look.row_px // 2, needed + sizes.gap)
         elif self.style != "beside":
-            hint = text_height(label, "hint", room, look)
-        typed = max(1, lines) * line_px(text_px("field", look))
+            hint = canvas.height(label, "hint", room)
+        typed = max(1, lines) * canvas.faces["field"].line_px
         if lines != 1:
-            typed = max(typed, text_height(text, "field", room, look))
+            typed = max(typed, canvas.height(text, "field", room))
         self.box = max(look.row_px, max(hint, typed) + 2 * sizes.pad)
         if self.style == "beside":
-            beside = text_height(label, "label", self.label_right - left, look)
+            beside = canvas.height(label, "label", self.label_right - left)
             self.box = max(self.box, beside + sizes.gap)
         if error:
-            self.error = text_height(error, "error", right - left, look) + sizes.gap
+            self.error = canvas.height(error, "error", right - left) + sizes.gap
         self.height = self.label + self.box + self.error
-
-
-def _form_of(canvas: Canvas, field: Field) -> _Form:
-    return _Form(canvas, field.label, field.text, lines=field.lines, error=field.error)
 
 
 def _named(canvas: Canvas, form: _Form, label: str, top: int) -> Rect:
@@ -68,33 +63,30 @@ def _named(canvas: Canvas, form: _Form, label: str, top: int) -> Rect:
     return form.box_left, below, form.box_right, below + form.box
 
 
-def field_height(canvas: Canvas, field: Field) -> int:
-    """Pixels that a text field takes."""
+def measure_field(canvas: Canvas, field: Field) -> tuple[int, int | _Form]:
+    """Pixels that a text field takes, and where its parts lie; a search bar has no parts."""
     if field.search:
-        hint = text_height(field.label, "hint", _search_room(canvas), canvas.look)
-        return max(canvas.look.row_px, hint + 2 * canvas.sizes.pad)
-    return _form_of(canvas, field).height
+        sizes = canvas.sizes
+        room = canvas.right - canvas.left - 2 * sizes.margin - 2 * sizes.pad
+        hint = canvas.height(field.label, "hint", room)
+        height = max(canvas.look.row_px, hint + 2 * sizes.pad)
+        return height, height
+    form = _Form(canvas, field.label, field.text, lines=field.lines, error=field.error)
+    return form.height, form
 
 
-def _search_room(canvas: Canvas) -> int:
-    sizes = canvas.sizes
-    return canvas.right - canvas.left - 2 * sizes.margin - 2 * sizes.pad
-
-
-def place_field(canvas: Canvas, field: Field, top: int) -> None:
+def place_field(canvas: Canvas, field: Field, top: int, form: int | _Form) -> None:
     """Add a text field."""
     canvas.fields.append(field.key)
     if field.on_enter is not None:
         canvas.enters.append((field.key, field.on_enter))
-    if field.search:
+    if isinstance(form, int):
         margin = canvas.sizes.margin
-        bottom = top + field_height(canvas, field)
-        bounds = (canvas.left + margin, top, canvas.right - margin, bottom)
+        bounds = (canvas.left + margin, top, canvas.right - margin, top + form)
         canvas.open()
         _input(canvas, field, bounds, named=False)
         canvas.close(SEARCH, bounds, kind="search_bar")
         return
-    form = _form_of(canvas, field)
     bounds = _named(canvas, form, field.label, top)
     _input(canvas, field, bounds, named=form.style in {"above", "beside"})
     if field.error:
@@ -112,16 +104,16 @@ def _input(canvas: Canvas, field: Field, bounds: Rect, *, named: bool) -> None:
     hint = "" if named else field.label
     described = canvas.look.field_style == "described" and not field.search
     canvas.add(
-        Node(
+        element(
             EDIT,
             seen,
-            text=typed or hint,
-            description=field.label if described else "",
-            resource_id=canvas.resource("input"),
-            package=canvas.window.package,
+            canvas.window.package,
+            typed or hint,
+            field.label if described else "",
+            canvas.resource("input"),
             clickable=True,
             long_clickable=True,
-            focusable=True,
+            editable=True,
             focused=canvas.window.focus == field.key,
             password=field.password,
         )
@@ -129,13 +121,8 @@ def _input(canvas: Canvas, field: Field, bounds: Rect, *, named: bool) -> None:
     canvas.target(Target(seen, None, field.key))
     left, top, right, bottom = bounds
     inner = (left + canvas.sizes.pad, top, right - canvas.sizes.pad, bottom)
-    room = inner[2] - inner[0]
     role: Role = "field" if typed else "hint"
-    if typed and field.lines == 1:
-        lines: tuple[str, ...] = (tail_of(typed, role, room, canvas.look),)
-    else:
-        lines = lines_of(typed or hint, role, room, canvas.look)
-    canvas.write(lines, role, inner, clip=seen)
+    canvas.write(typed or hint, role, inner, seen, tail=bool(typed) and field.lines == 1)
 
 
 def _picked(canvas: Canvas, picker: Picker) -> str:
@@ -148,21 +135,18 @@ def _picked(canvas: Canvas, picker: Picker) -> str:
     return picker.value
 
 
-def _picker_form(canvas: Canvas, picker: Picker) -> _Form:
-    return _Form(canvas, picker.label, _picked(canvas, picker), lines=_ALL_LINES)
+def measure_picker(canvas: Canvas, picker: Picker) -> tuple[int, tuple[_Form, str]]:
+    """Pixels that a picker takes, where its parts lie, and what it shows of its value."""
+    text = _picked(canvas, picker)
+    form = _Form(canvas, picker.label, text, lines=_ALL_LINES)
+    return form.height, (form, text)
 
 
-def picker_height(canvas: Canvas, picker: Picker) -> int:
-    """Pixels that a picker takes."""
-    return _picker_form(canvas, picker).height
-
-
-def place_picker(canvas: Canvas, picker: Picker, top: int) -> None:
+def place_picker(canvas: Canvas, picker: Picker, top: int, parts: tuple[_Form, str]) -> None:
     """Add a picker: it looks like a field."""
-    form = _picker_form(canvas, picker)
+    form, text = parts
     bounds = _named(canvas, form, picker.label, top)
     named = form.style in {"above", "beside"}
-    text = _picked(canvas, picker)
     canvas.touch(
         SPINNER if picker.kind == "choice" else BUTTON,
         bounds,
@@ -175,21 +159,19 @@ def place_picker(canvas: Canvas, picker: Picker, top: int) -> None:
     )
 
 
-def slider_height(canvas: Canvas, slider: Slider) -> int:
-    """Pixels that a slider takes."""
-    return _slider_label(canvas, slider) + canvas.sizes.touch + canvas.sizes.gap
+def measure_slider(canvas: Canvas, slider: Slider) -> tuple[int, int]:
+    """Pixels that a slider takes, and those of its name alone."""
+    sizes = canvas.sizes
+    room = canvas.right - canvas.left - 2 * sizes.margin
+    label = canvas.height(slider.label, "title", room) + sizes.gap
+    return label + sizes.touch + sizes.gap, label
 
 
-def _slider_label(canvas: Canvas, slider: Slider) -> int:
-    room = canvas.right - canvas.left - 2 * canvas.sizes.margin
-    return text_height(slider.label, "title", room, canvas.look) + canvas.sizes.gap
-
-
-def place_slider(canvas: Canvas, slider: Slider, top: int) -> None:
+def place_slider(canvas: Canvas, slider: Slider, top: int, label: int) -> None:
     """Add a slider: its name, and below it less, a bar, more."""
     sizes, look = canvas.sizes, canvas.look
     left, right = canvas.left + sizes.margin, canvas.right - sizes.margin
-    below = top + _slider_label(canvas, slider)
+    below = top + label
     bottom = below + sizes.touch
     canvas.label((left, top, right, below), slider.label, "title", "title")
     less = look.say("Decrease {}").format(slider.label)
@@ -199,8 +181,8 @@ def place_slider(canvas: Canvas, slider: Slider, top: int) -> None:
     seen = canvas.seen(bar)
     if seen is not None:
         value = str(slider.value)
-        node = plain(canvas.window.package, SEEK_BAR, seen, value, canvas.resource("seek_bar"))
-        canvas.add(node)
+        resource = canvas.resource("seek_bar")
+        canvas.add(element(SEEK_BAR, seen, canvas.window.package, value, "", resource))
     _step(canvas, slider, (right - sizes.touch, below, right, bottom), more, SLIDER_STEP)
 
 
@@ -210,26 +192,23 @@ def _step(canvas: Canvas, slider: Slider, bounds: Rect, description: str, step: 
     canvas.touch(ICON, bounds, event, description=description)
 
 
-def _chip_lines(canvas: Canvas, chips: Chips) -> tuple[Line, ...]:
+def measure_chips(canvas: Canvas, chips: Chips) -> tuple[int, tuple[Line, ...]]:
+    """Pixels that a line of choices takes, and its lines: it goes on below where it is too long."""
     sizes = canvas.sizes
-    return shared(
-        tuple(chip.label for chip in chips.chips),
+    lines = shared(
+        [chip.label for chip in chips.chips],
         "chip",
         room=(canvas.left + sizes.margin, canvas.right - sizes.margin),
         pad=sizes.pad,
         height=canvas.look.row_px,
-        look=canvas.look,
+        faces=canvas.faces,
     )
+    return sum(line.height for line in lines), lines
 
 
-def chips_height(canvas: Canvas, chips: Chips) -> int:
-    """Pixels that a line of choices takes; it goes on below where it is too long."""
-    return sum(line.height for line in _chip_lines(canvas, chips))
-
-
-def place_chips(canvas: Canvas, chips: Chips, top: int) -> None:
+def place_chips(canvas: Canvas, chips: Chips, top: int, lines: tuple[Line, ...]) -> None:
     """Add a line of choices."""
-    for line in _chip_lines(canvas, chips):
+    for line in lines:
         for index, left, right in line.shares:
             chip = chips.chips[index]
             canvas.choice(

@@ -15,24 +15,29 @@ from typing import Any, Final, NamedTuple
 from apps_mock.canvas import Canvas
 from apps_mock.errors import ViewError
 from apps_mock.form_layout import (
-    chips_height,
-    field_height,
-    picker_height,
+    measure_chips,
+    measure_field,
+    measure_picker,
+    measure_slider,
     place_chips,
     place_field,
     place_picker,
     place_slider,
-    slider_height,
 )
+from apps_mock.laid_out import LaidOut
 from apps_mock.look import Look
-from apps_mock.measuring import text_height, text_width
+from apps_mock.measuring import text_width
 from apps_mock.nodes import BOTTOM_BAR, DIALOG, SNACKBAR
 from apps_mock.overlay_layout import lay_out_overlay, opened_on
-from apps_mock.places import LaidOut, Window
+from apps_mock.places import Window
 from apps_mock.plain_layout import (
     button_lines,
-    image_height,
-    link_height,
+    measure_button,
+    measure_image,
+    measure_link,
+    measure_tiles,
+    measure_words,
+    place_button,
     place_buttons,
     place_image,
     place_link,
@@ -41,10 +46,8 @@ from apps_mock.plain_layout import (
     place_toolbar,
     place_words,
     press,
-    tiles_height,
-    words_height,
 )
-from apps_mock.row_layout import card_height, place_card, place_row, row_height
+from apps_mock.row_layout import measure_card, measure_row, place_card, place_row
 from apps_mock.view_check import view_fault
 from apps_mock.widgets import (
     Button,
@@ -76,33 +79,49 @@ class CacheInfo(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """How one kind of widget is laid out. Any: each function takes its own kind of widget."""
+    """How one kind of widget is laid out.
 
-    height: Callable[[Canvas, Any], int]
-    place: Callable[[Canvas, Any, int], None]
+    Any: each function takes its own kind of widget, and gives its own parts.
 
+    Attributes:
+        measure: pixels that it takes in height, and what `place` has to know.
+        place: adds the widget with these parts at a height.
+    """
 
-def _button_height(canvas: Canvas, button: Button) -> int:
-    return button_lines(canvas, (button,), canvas.look.row_px)[0].height
-
-
-def _place_button(canvas: Canvas, button: Button, top: int) -> None:
-    place_buttons(canvas, (button,), button_lines(canvas, (button,), canvas.look.row_px), top)
+    measure: Callable[[Canvas, Any], tuple[int, Any]]
+    place: Callable[[Canvas, Any, int, Any], None]
 
 
 _KINDS: dict[type[Widget], _Kind] = {
-    Row: _Kind(row_height, place_row),
-    Field: _Kind(field_height, place_field),
-    Picker: _Kind(picker_height, place_picker),
-    Slider: _Kind(slider_height, place_slider),
-    Button: _Kind(_button_height, _place_button),
-    Text: _Kind(words_height, place_words),
-    Image: _Kind(image_height, place_image),
-    Card: _Kind(card_height, place_card),
-    Link: _Kind(link_height, place_link),
-    Chips: _Kind(chips_height, place_chips),
-    Tiles: _Kind(tiles_height, place_tiles),
+    Row: _Kind(measure_row, place_row),
+    Field: _Kind(measure_field, place_field),
+    Picker: _Kind(measure_picker, place_picker),
+    Slider: _Kind(measure_slider, place_slider),
+    Button: _Kind(measure_button, place_button),
+    Text: _Kind(measure_words, place_words),
+    Image: _Kind(measure_image, place_image),
+    Card: _Kind(measure_card, place_card),
+    Link: _Kind(measure_link, place_link),
+    Chips: _Kind(measure_chips, place_chips),
+    Tiles: _Kind(measure_tiles, place_tiles),
 }
+
+
+class _Body(NamedTuple):
+    """The widgets of a body, measured: (widget, its kind, its height, its parts), and the sum."""
+
+    widgets: list[tuple[Widget, _Kind, int, Any]]
+    height: int
+
+
+def _measured(canvas: Canvas, widgets: Sequence[Widget]) -> _Body:
+    measured, total = [], 0
+    for widget in widgets:
+        kind = _KINDS[type(widget)]
+        height, parts = kind.measure(canvas, widget)
+        measured.append((widget, kind, height, parts))
+        total += height
+    return _Body(measured, total)
 
 
 def cache_info() -> CacheInfo:
@@ -131,7 +150,7 @@ def _remembered(screen: Screen, look: Look, window: Window) -> LaidOut:
     if opened is not None:
         page = _remembered(screen, look, window._replace(overlay="", keyboard=False))
         laid_out = lay_out_overlay(Canvas(look, window), screen, opened)
-        return laid_out._replace(below=page.root, below_texts=page.texts)
+        return laid_out._replace(under=page.sketch)
     canvas = Canvas(look, window)
     bottom = window.height_px - (canvas.sizes.keyboard if window.keyboard else 0)
     if screen.dialog:
@@ -151,10 +170,13 @@ def _page(canvas: Canvas, screen: Screen, bottom: int) -> LaidOut:
     lines = button_lines(canvas, placed.foot, canvas.sizes.bar)
     end = bottom - sum(line.height for line in lines)
     if screen.dock:
-        end -= tiles_height(canvas, Tiles(screen.dock))
-        place_tiles(canvas, Tiles(screen.dock), end)
+        dock = Tiles(screen.dock)
+        height, grid = measure_tiles(canvas, dock)
+        end -= height
+        place_tiles(canvas, dock, end, grid)
     foot = end - _floating_height(canvas, placed) - _notice_height(canvas)
-    scroll_max = _body(canvas, placed.body, top, foot, swipes=screen.swipes)
+    body = _measured(canvas, placed.body)
+    scroll_max = _body(canvas, body, top, foot, swipes=screen.swipes)
     canvas.clip = (canvas.sizes.status, bottom)
     _floating(canvas, placed, end - _floating_height(canvas, placed))
     _notice(canvas, foot)
@@ -170,18 +192,18 @@ def _dialog(canvas: Canvas, screen: Screen, bottom: int) -> LaidOut:
     sizes, window = canvas.sizes, canvas.window
     canvas.left, canvas.right = sizes.margin, window.width_px - sizes.margin
     room = canvas.right - canvas.left - 2 * sizes.margin
-    head = text_height(screen.title, "dialog", room, canvas.look) + 2 * sizes.pad
+    head = canvas.height(screen.title, "dialog", room) + 2 * sizes.pad
     head = max(sizes.bar, head)
     lines = button_lines(canvas, screen.actions, sizes.bar)
     foot = sum(line.height for line in lines)
-    body = sum(_KINDS[type(widget)].height(canvas, widget) for widget in screen.body)
-    shown = min(body, bottom - sizes.status - head - foot)
+    body = _measured(canvas, screen.body)
+    shown = min(body.height, bottom - sizes.status - head - foot)
     top = sizes.status + max(0, bottom - sizes.status - head - shown - foot) // 2
     canvas.clip = (sizes.status, bottom)
     canvas.open()
     title = (canvas.left + sizes.margin, top, canvas.right - sizes.margin, top + head)
     canvas.label(title, screen.title, "dialog", "alert_title")
-    scroll_max = _body(canvas, screen.body, top + head, top + head + shown)
+    scroll_max = _body(canvas, body, top + head, top + head + shown)
     canvas.clip = (sizes.status, bottom)
     end = place_buttons(canvas, screen.actions, lines, top + head + shown)
     canvas.close(DIALOG, (canvas.left, top, canvas.right, end))
@@ -220,19 +242,16 @@ class _Placement:
             self.body.extend(Row(place.label, on_tap=place.on_tap) for place in screen.places)
 
 
-def _body(
-    canvas: Canvas, widgets: Sequence[Widget], top: int, foot: int, *, swipes: bool = False
-) -> int:
+def _body(canvas: Canvas, body: _Body, top: int, foot: int, *, swipes: bool = False) -> int:
     """Place the body; returns how far it scrolls, in pixels."""
-    if not widgets:
+    if not body.widgets:
         return 0
-    heights = [_KINDS[type(widget)].height(canvas, widget) for widget in widgets]
-    scroll_max = max(0, sum(heights) - (foot - top))
+    scroll_max = max(0, body.height - (foot - top))
     canvas.open()
     canvas.clip = (top, foot)
     y = top - min(canvas.window.scroll_px, scroll_max)
-    for widget, height in zip(widgets, heights, strict=True):
-        _KINDS[type(widget)].place(canvas, widget, y)
+    for widget, kind, height, parts in body.widgets:
+        kind.place(canvas, widget, y, parts)
         y += height
     canvas.close_body(scrolls=scroll_max > 0 or swipes)
     return scroll_max
@@ -252,7 +271,7 @@ def _floating(canvas: Canvas, placed: _Placement, top: int) -> None:
     sizes = canvas.sizes
     right = canvas.right - sizes.margin
     for button in placed.floating:
-        needed = text_width(button.label, "button", canvas.look) + 2 * sizes.margin
+        needed = text_width(button.label, "button", canvas.faces) + 2 * sizes.margin
         width = min(right - sizes.margin, max(sizes.tile, needed))
         press(canvas, button, (right - width, top, right, top + sizes.bar))
         top += sizes.bar + sizes.gap
@@ -266,7 +285,7 @@ def _notice_height(canvas: Canvas) -> int:
     text = canvas.window.notice
     if not text:
         return 0
-    needed = text_height(text, "notice", _notice_room(canvas), canvas.look)
+    needed = canvas.height(text, "notice", _notice_room(canvas))
     return max(canvas.sizes.touch, needed + 2 * canvas.sizes.pad) + canvas.sizes.gap
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+from apps_mock.laid_out import LaidOut
 from apps_mock.look import Look
-from apps_mock.places import LaidOut, Target, Written, sizes_of
+from apps_mock.places import Target, Written, sizes_of
 from apps_mock.text_width import line_px, width_px
 from apps_mock.widgets import Event
 from device_runtime.ui_tree import Node, walk

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from apps_mock.app_names import packages_by_label
-from apps_mock.clone_elements import elements_on
 from apps_mock.digests import StateHasher
 from apps_mock.dispatch import (
     crashed,
@@ -23,6 +22,7 @@ from apps_mock.dispatch import (
 )
 from apps_mock.effects import clipboard_of
 from apps_mock.errors import AppCrashError
+from apps_mock.laid_out import LaidOut
 from apps_mock.layout import lay_out
 from apps_mock.look import Look, draw_look
 from apps_mock.phone_state import (
@@ -38,7 +38,7 @@ from apps_mock.phone_state import (
     scrolled,
     show_recents,
 )
-from apps_mock.places import LaidOut, Target, Window, sizes_of
+from apps_mock.places import Target, Window, sizes_of
 from apps_mock.scene import Scene
 from apps_mock.theme import theme_named
 from apps_mock.widgets import Event, Field, Screen
@@ -91,6 +91,12 @@ class LivePhone:
     def restore(self, state: PhoneState) -> None:
         """Go on from a state that this phone was in: a snapshot is a reference."""
         self._become(state)
+
+    def resize(self, width_px: int, height_px: int) -> None:
+        """Give the screen another size, as turning the phone does; apps keep their state."""
+        self._look = replace(self._look, width_px=width_px, height_px=height_px)
+        self._seen = None
+        self._generation += 1
 
     @property
     def laid_out(self) -> LaidOut:
@@ -261,7 +267,7 @@ class LivePhone:
         observation = Observation(
             width_px=look.width_px,
             height_px=look.height_px,
-            elements=elements_on(laid_out.root, look.width_px, look.height_px),
+            elements=laid_out.elements,
             package=package,
             activity=activity,
             keyboard_shown=self.keyboard_shown,

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from apps_mock.canvas import Canvas
 from apps_mock.catalogue import month_text, weekday_letters
-from apps_mock.measuring import text_height, text_width
+from apps_mock.laid_out import LaidOut
+from apps_mock.measuring import text_width
 from apps_mock.nodes import DIALOG, ICON, MENU, TEXT
-from apps_mock.places import LaidOut, Role, Target
+from apps_mock.places import Role, Target
 from apps_mock.widgets import Event, Picker, Screen
 from sync.vocabulary import Rect
 
@@ -72,15 +73,15 @@ def lay_out_overlay(canvas: Canvas, screen: Screen, opened: Picker | str) -> Lai
 
 def _list(canvas: Canvas, screen: Screen, entries: Sequence[_Entry]) -> LaidOut:
     """Entries below each other; menus hang at the top, drop-downs stand in the middle."""
-    look, sizes, window = canvas.look, canvas.sizes, canvas.window
+    sizes, window = canvas.sizes, canvas.window
     is_menu = all(entry.checked is None for entry in entries)
     role: Role = "option"
-    widest = max((text_width(entry.label, role, look) for entry in entries), default=0)
+    widest = max((text_width(entry.label, role, canvas.faces) for entry in entries), default=0)
     full = window.width_px - 2 * sizes.margin
     width = min(full, max(widest + 2 * sizes.margin, full // 2 if is_menu else full))
     room = width - 2 * sizes.margin
     heights = [
-        max(sizes.touch, text_height(entry.label, role, room, look) + 2 * sizes.gap)
+        max(sizes.touch, canvas.height(entry.label, role, room) + 2 * sizes.gap)
         for entry in entries
     ]
     total = sum(heights)
@@ -133,7 +134,7 @@ def _close_card(canvas: Canvas, top: int, y: int) -> None:
     """Add the button that closes the dialog, and end it."""
     look, sizes = canvas.look, canvas.sizes
     label = look.say("Cancel")
-    width = text_width(label, "button", look) + 2 * sizes.margin
+    width = text_width(label, "button", canvas.faces) + 2 * sizes.margin
     bounds = (canvas.right - width, y, canvas.right, y + sizes.touch)
     canvas.touch(look.button_class, bounds, Event("close"), text=label, pad=sizes.pad)
     canvas.close(DIALOG, (canvas.left, top, canvas.right, y + sizes.touch))
@@ -196,7 +197,7 @@ def _clock(canvas: Canvas, picker: Picker, hour: str) -> None:
     lines = len(values) // columns
     name = f"{picker.label} {hour}" if hour else picker.label
     room = canvas.window.width_px - 4 * sizes.margin
-    head = max(sizes.bar, text_height(name, "title", room, canvas.look) + 2 * sizes.gap)
+    head = max(sizes.bar, canvas.height(name, "title", room) + 2 * sizes.gap)
     top = _card(canvas, head + cell * lines + sizes.touch)
     margin = sizes.margin
     title = (canvas.left + margin, top, canvas.right - margin, top + head)

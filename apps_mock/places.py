@@ -1,4 +1,4 @@
-"""Places on the screen: sizes, what can be touched and read, and a screen that was laid out."""
+"""Places on the screen: sizes, what can be touched and read, and what shows of the moment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 
 from apps_mock.look import Look
 from apps_mock.widgets import Event
-from device_runtime.ui_tree import Node
 from sync.vocabulary import Rect
 
 Role = Literal[
@@ -157,31 +156,3 @@ class Window(NamedTuple):
     overlay: str = ""
     today: str = "2025-01-01"
     notice: str = ""
-
-
-class LaidOut(NamedTuple):
-    """A screen in its places.
-
-    Attributes:
-        targets: later ones lie above earlier ones.
-        fields: keys of the text fields in reading order.
-        submit: what the enter key sends in the last field.
-        scroll_area: the body's place; (0, 0, 0, 0) where it does not scroll.
-        scroll_max_px: how far the body can be scrolled down.
-        texts: every text that shows.
-        enters: (field, what the enter key sends in it) of fields that have their own.
-        below: the hierarchy of the page under an overlay, where there is one.
-        below_texts: the texts of that page.
-    """
-
-    root: Node
-    targets: tuple[Target, ...]
-    hidden: tuple[Hidden, ...]
-    fields: tuple[str, ...]
-    submit: Event | None
-    scroll_area: Rect
-    scroll_max_px: int
-    texts: tuple[Written, ...] = ()
-    enters: tuple[tuple[str, Event], ...] = ()
-    below: Node | None = None
-    below_texts: tuple[Written, ...] = ()

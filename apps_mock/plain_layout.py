@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from apps_mock.canvas import Canvas
+from apps_mock.clone_elements import element
 from apps_mock.look import Look
-from apps_mock.measuring import Line, lines_of, shared, text_height, text_px, text_width
-from apps_mock.nodes import FRAME, ICON, PICTURE, TABS, TEXT, TOOLBAR, VIEW, touchable
+from apps_mock.measuring import Line, faces_of, shared, text_height, text_width
+from apps_mock.nodes import FRAME, ICON, PICTURE, TABS, TEXT, TOOLBAR, VIEW
 from apps_mock.places import Role, Target, sizes_of
-from apps_mock.text_width import line_px, widest_word_px, wrapped
+from apps_mock.text_width import widest_word_px, wrapped
 from apps_mock.widgets import Button, Chip, Event, Image, Link, Screen, Text, Tiles
-from device_runtime.ui_tree import Node
 from sync.vocabulary import Rect
 
 MORE_OPTIONS = "More options"
@@ -27,17 +26,17 @@ def _room(canvas: Canvas) -> int:
     return canvas.right - canvas.left - 2 * canvas.sizes.margin
 
 
-def words_height(canvas: Canvas, text: Text) -> int:
+def measure_words(canvas: Canvas, text: Text) -> tuple[int, int]:
     """Pixels that a text takes."""
-    needed = text_height(text.text, _role(text), _room(canvas), canvas.look)
-    return max(canvas.look.row_px, needed + 2 * canvas.sizes.gap)
+    needed = canvas.height(text.text, _role(text), _room(canvas))
+    height = max(canvas.look.row_px, needed + 2 * canvas.sizes.gap)
+    return height, height
 
 
-def place_words(canvas: Canvas, text: Text, top: int) -> None:
+def place_words(canvas: Canvas, text: Text, top: int, height: int) -> None:
     """Add a text."""
     margin = canvas.sizes.margin
-    bottom = top + words_height(canvas, text)
-    bounds = (canvas.left + margin, top, canvas.right - margin, bottom)
+    bounds = (canvas.left + margin, top, canvas.right - margin, top + height)
     if not text.copyable:
         canvas.label(bounds, text.text, _role(text))
         return
@@ -46,47 +45,47 @@ def place_words(canvas: Canvas, text: Text, top: int) -> None:
     if seen is None:
         canvas.hide(hold, "", top)
         return
-    canvas.add(Node(TEXT, seen, text.text, package=canvas.window.package, long_clickable=True))
+    canvas.add(element(TEXT, seen, canvas.window.package, text.text, long_clickable=True))
     canvas.target(Target(seen, None, hold=hold))
-    lines = lines_of(text.text, _role(text), _room(canvas), canvas.look)
-    canvas.write(lines, _role(text), bounds, clip=seen)
+    canvas.write(text.text, _role(text), bounds, seen)
 
 
-def link_height(canvas: Canvas, link: Link) -> int:
+def measure_link(canvas: Canvas, link: Link) -> tuple[int, int]:
     """Pixels that a link takes."""
-    needed = text_height(link.label, "link", _room(canvas), canvas.look)
-    return max(canvas.sizes.touch, needed + 2 * canvas.sizes.gap)
+    needed = canvas.height(link.label, "link", _room(canvas))
+    height = max(canvas.sizes.touch, needed + 2 * canvas.sizes.gap)
+    return height, height
 
 
-def place_link(canvas: Canvas, link: Link, top: int) -> None:
+def place_link(canvas: Canvas, link: Link, top: int, height: int) -> None:
     """Add a link."""
     margin = canvas.sizes.margin
-    bounds = (canvas.left + margin, top, canvas.right - margin, top + link_height(canvas, link))
+    bounds = (canvas.left + margin, top, canvas.right - margin, top + height)
     canvas.touch(VIEW, bounds, link.on_tap, text=link.label, role="link", pad=0)
 
 
-def image_height(canvas: Canvas, _image: Image) -> int:
-    """Pixels that a picture takes."""
-    return canvas.sizes.image + canvas.sizes.gap
+def measure_image(canvas: Canvas, _image: Image) -> tuple[int, int]:
+    """Pixels that a picture takes, and how high it is itself."""
+    return canvas.sizes.image + canvas.sizes.gap, canvas.sizes.image
 
 
-def place_image(canvas: Canvas, image: Image, top: int) -> None:
+def place_image(canvas: Canvas, image: Image, top: int, height: int) -> None:
     """Add a picture; the frame around it tells which drawing it is."""
     margin = canvas.sizes.margin
-    bounds = (canvas.left + margin, top, canvas.right - margin, top + canvas.sizes.image)
+    bounds = (canvas.left + margin, top, canvas.right - margin, top + height)
     seen = canvas.seen(bounds)
-    package = canvas.window.package
     if seen is None:
         if image.on_tap is not None:
             canvas.hide(image.on_tap, "", top)
         return
-    if image.on_tap is not None:
-        node = touchable(package, PICTURE, seen, "", image.description)
+    touched = image.on_tap is not None
+    if touched:
         canvas.target(Target(seen, image.on_tap))
-    else:
-        node = Node(PICTURE, seen, description=image.description, package=package)
-    frame = f"{package}:id/{image.name}"
-    canvas.add(Node(FRAME, seen, resource_id=frame, package=package, children=(node,)))
+    canvas.open()
+    package, said = canvas.window.package, image.description
+    picture = element(PICTURE, seen, package, description=said, clickable=touched)
+    canvas.add(picture, tells=touched or bool(said))
+    canvas.close_frame(element(FRAME, seen, package, resource_id=f"{package}:id/{image.name}"))
 
 
 class Grid(NamedTuple):
@@ -97,29 +96,30 @@ class Grid(NamedTuple):
     height: int
 
 
-@lru_cache(maxsize=1024)
 def grid_of(tiles: Tiles, room: int, look: Look) -> Grid:
     """The grid of icons in a room of that width: three columns where four cut a name off."""
-    size, sizes = text_px("tile", look), sizes_of(look)
-    widest = max((widest_word_px(tile.label, size) for tile in tiles.tiles), default=0)
+    faces, sizes = faces_of(look), sizes_of(look)
+    labels = [tile.label for tile in tiles.tiles]
+    size = faces["tile"].size_px
+    widest = max((widest_word_px(label, size) for label in labels), default=0)
     columns = 4 if widest + sizes.gap <= room // 4 else 3
     width = room // columns
-    texts = (text_height(tile.label, "tile", width - sizes.gap, look) for tile in tiles.tiles)
+    texts = (text_height(label, "tile", width - sizes.gap, faces) for label in labels)
     needed = sizes.touch + 3 * sizes.gap + max(texts, default=0)
     return Grid(columns, width, max(sizes.tile, needed))
 
 
-def tiles_height(canvas: Canvas, tiles: Tiles) -> int:
-    """Pixels that icons in a grid take."""
+def measure_tiles(canvas: Canvas, tiles: Tiles) -> tuple[int, Grid]:
+    """Pixels that icons in a grid take, and the grid."""
     grid = grid_of(tiles, canvas.right - canvas.left, canvas.look)
-    return grid.height * ((len(tiles.tiles) + grid.columns - 1) // grid.columns)
+    lines = (len(tiles.tiles) + grid.columns - 1) // grid.columns
+    return grid.height * lines, grid
 
 
-def place_tiles(canvas: Canvas, tiles: Tiles, top: int) -> None:
+def place_tiles(canvas: Canvas, tiles: Tiles, top: int, grid: Grid) -> None:
     """Add icons in a grid; their names stand in the lower part."""
-    columns, width, height = grid_of(tiles, canvas.right - canvas.left, canvas.look)
-    gap, size = canvas.sizes.gap, text_px("tile", canvas.look)
-    line = line_px(size)
+    columns, width, height = grid
+    gap = canvas.sizes.gap
     for index, tile in enumerate(tiles.tiles):
         row, column = divmod(index, columns)
         left, y = canvas.left + column * width, top + row * height
@@ -127,24 +127,37 @@ def place_tiles(canvas: Canvas, tiles: Tiles, top: int) -> None:
         if seen is None:
             canvas.hide(tile.on_tap, "", y)
             continue
-        canvas.add(touchable(canvas.window.package, TEXT, seen, tile.label, ""))
+        canvas.add(element(TEXT, seen, canvas.window.package, tile.label, clickable=True))
         canvas.target(Target(seen, tile.on_tap))
-        lines = wrapped(tile.label, width - gap, size)
         end = y + height - gap
-        below = (left + gap // 2, end - len(lines) * line, left + width - gap // 2, end)
-        canvas.write(lines, "tile", below, clip=canvas.seen(below), centred=True)
+        written = canvas.height(tile.label, "tile", width - gap)
+        below = (left + gap // 2, end - written, left + width - gap // 2, end)
+        clip = canvas.seen(below)
+        if clip is not None:
+            canvas.write(tile.label, "tile", below, clip, room=width - gap, centred=True)
 
 
 def button_lines(canvas: Canvas, buttons: Sequence[Button], height: int) -> tuple[Line, ...]:
     """How buttons share the width, on one line or more."""
     return shared(
-        tuple(button.label for button in buttons),
+        [button.label for button in buttons],
         "button",
         room=(canvas.left, canvas.right),
         pad=canvas.sizes.pad,
         height=height,
-        look=canvas.look,
+        faces=canvas.faces,
     )
+
+
+def measure_button(canvas: Canvas, button: Button) -> tuple[int, tuple[Line, ...]]:
+    """Pixels that a button takes, and its line."""
+    lines = button_lines(canvas, (button,), canvas.look.row_px)
+    return lines[0].height, lines
+
+
+def place_button(canvas: Canvas, button: Button, top: int, lines: tuple[Line, ...]) -> None:
+    """Add a button of the body."""
+    place_buttons(canvas, (button,), lines, top)
 
 
 def place_buttons(
@@ -174,12 +187,12 @@ def place_tabs(canvas: Canvas, tabs: Sequence[Chip], top: int) -> int:
     if not tabs:
         return top
     lines = shared(
-        tuple(tab.label for tab in tabs),
+        [tab.label for tab in tabs],
         "tab",
         room=(canvas.left, canvas.right),
         pad=canvas.sizes.gap,
         height=canvas.sizes.touch,
-        look=canvas.look,
+        faces=canvas.faces,
     )
     bottom = top + sum(line.height for line in lines)
     canvas.open()
@@ -212,7 +225,7 @@ def place_toolbar(canvas: Canvas, screen: Screen, buttons: Sequence[Button]) -> 
     crowded = bool(buttons) and not _holds_title(canvas, screen.title, room)
     if crowded:
         room = end - start
-    height = max(sizes.bar, text_height(screen.title, "bar", room, look) + 2 * sizes.gap)
+    height = max(sizes.bar, canvas.height(screen.title, "bar", room) + 2 * sizes.gap)
     lines = button_lines(canvas, buttons, sizes.touch) if crowded else ()
     bottom = top + height + sum(line.height for line in lines)
     canvas.open()
@@ -247,11 +260,12 @@ def _actions(
 def _toolbar_width(canvas: Canvas, button: Button) -> int:
     if canvas.look.icon_actions:
         return canvas.sizes.bar
-    needed = text_width(button.label, "button", canvas.look) + 2 * canvas.sizes.pad
+    needed = text_width(button.label, "button", canvas.faces) + 2 * canvas.sizes.pad
     return max(canvas.sizes.bar, needed)
 
 
 def _holds_title(canvas: Canvas, title: str, room: int) -> bool:
-    if widest_word_px(title, text_px("bar", canvas.look)) > room:
+    face = canvas.faces["bar"]
+    if widest_word_px(title, face.size_px) > room:
         return False
-    return len(lines_of(title, "bar", room, canvas.look)) <= 2
+    return len(wrapped(title, room, face.size_px)) <= 2

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from apps_mock.laid_out import LaidOut
 from apps_mock.phone_state import PhoneState
-from apps_mock.places import Hidden, LaidOut, Target
+from apps_mock.places import Hidden, Target
 from apps_mock.widgets import Event
 from sync.vocabulary import (
     Action,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from apps_mock.canvas import Canvas
-from apps_mock.look import Look
-from apps_mock.measuring import lines_of, text_height, text_width
-from apps_mock.nodes import BOX, CARD, TEXT, checkable, touchable
-from apps_mock.places import Target, sizes_of
+from apps_mock.clone_elements import element
+from apps_mock.measuring import text_width
+from apps_mock.nodes import BOX, CARD, TEXT
+from apps_mock.places import Target
 from apps_mock.widgets import Card, Event, Row
 from sync.vocabulary import Rect
 
@@ -25,35 +24,29 @@ class _Parts(NamedTuple):
     height: int
 
 
-@lru_cache(maxsize=8192)
-def _parts(row: Row, left: int, right: int, look: Look) -> _Parts:
-    sizes = sizes_of(look)
-    start = left + sizes.margin
+def measure_row(canvas: Canvas, row: Row) -> tuple[int, _Parts]:
+    """Pixels that a row takes, and its parts."""
+    look, sizes = canvas.look, canvas.sizes
+    start = canvas.left + sizes.margin
     if row.icon:
         start += sizes.icon + sizes.margin
-    far = right - sizes.margin
+    far = canvas.right - sizes.margin
     if row.checked is not None:
         far -= sizes.switch + sizes.margin
     end, badge = far, 0
     if row.badge:
-        width = min(text_width(row.badge, "badge", look), (far - start) * 2 // 5)
+        width = min(text_width(row.badge, "badge", canvas.faces), (far - start) * 2 // 5)
         end = far - width - sizes.gap
-        badge = text_height(row.badge, "badge", width, look)
-    title = text_height(row.title, "title", end - start, look)
-    subtitle = text_height(row.subtitle, "summary", end - start, look) if row.subtitle else 0
+        badge = canvas.height(row.badge, "badge", width)
+    title = canvas.height(row.title, "title", end - start)
+    subtitle = canvas.height(row.subtitle, "summary", end - start) if row.subtitle else 0
     least = look.row_px + look.row_px // 3 if row.subtitle else look.row_px
     height = max(least, title + subtitle + 2 * sizes.gap, badge + 2 * sizes.gap)
-    return _Parts(start, end, far, title, subtitle, height)
+    return height, _Parts(start, end, far, title, subtitle, height)
 
 
-def row_height(canvas: Canvas, row: Row) -> int:
-    """Pixels that a row takes."""
-    return _parts(row, canvas.left, canvas.right, canvas.look).height
-
-
-def place_row(canvas: Canvas, row: Row, top: int) -> None:
+def place_row(canvas: Canvas, row: Row, top: int, parts: _Parts) -> None:
     """Add a row."""
-    parts = _parts(row, canvas.left, canvas.right, canvas.look)
     bounds = (canvas.left, top, canvas.right, top + parts.height)
     seen = canvas.seen(bounds)
     if seen is None:
@@ -117,10 +110,21 @@ def _touched_title(canvas: Canvas, row: Row, bounds: Rect, place: Rect) -> None:
     if seen is None:
         return
     hold = row.on_hold is not None
-    canvas.add(touchable(canvas.window.package, TEXT, seen, row.title, "", "", hold, row.selected))
+    canvas.add(
+        element(
+            TEXT,
+            seen,
+            canvas.window.package,
+            row.title,
+            clickable=True,
+            long_clickable=hold,
+            selected=row.selected,
+        )
+    )
     canvas.target(Target(seen, row.on_tap, hold=row.on_hold))
-    lines = lines_of(row.title, "title", place[2] - place[0], canvas.look)
-    canvas.write(lines, "title", place)
+    clip = canvas.seen(place)
+    if clip is not None:
+        canvas.write(row.title, "title", place, clip)
 
 
 def _switch(canvas: Canvas, row: Row, bounds: Rect, whole: Event | None) -> bool:
@@ -136,14 +140,14 @@ def _switch(canvas: Canvas, row: Row, bounds: Rect, whole: Event | None) -> bool
     look = canvas.look
     class_name = look.radio_class if row.radio else look.switch_class
     canvas.add(
-        checkable(
-            canvas.window.package,
+        element(
             class_name,
             seen,
-            "",
-            canvas.resource("switch_widget"),
-            own,
-            row.checked,
+            canvas.window.package,
+            resource_id=canvas.resource("switch_widget"),
+            clickable=own,
+            checkable=True,
+            checked=row.checked,
         )
     )
     if own and row.on_toggle is not None:
@@ -152,32 +156,38 @@ def _switch(canvas: Canvas, row: Row, bounds: Rect, whole: Event | None) -> bool
     return False
 
 
-def card_height(canvas: Canvas, card: Card) -> int:
-    """Pixels that a card takes."""
-    return _card_texts(canvas, card)[-1] + 2 * canvas.sizes.gap
+class _CardParts(NamedTuple):
+    """Where a card's texts lie (start..end), and the heights of its title, lines and whole."""
+
+    start: int
+    end: int
+    title: int
+    lines: list[int]
+    height: int
 
 
-def _card_texts(canvas: Canvas, card: Card) -> tuple[int, int, int, list[int], int]:
-    """Start and end of its texts, height of the title, of each line, of the whole card."""
-    look, sizes = canvas.look, canvas.sizes
+def measure_card(canvas: Canvas, card: Card) -> tuple[int, _CardParts]:
+    """Pixels that a card takes, and its parts."""
+    sizes = canvas.sizes
     start = canvas.left + sizes.margin + sizes.pad
     if card.image:
         start += sizes.tile - sizes.margin
     end = canvas.right - sizes.margin - sizes.pad
-    title = text_height(card.title, "title", end - start, look)
-    lines = [text_height(line, "summary", end - start, look) for line in _lines(card)]
-    least = sizes.tile - sizes.gap if card.image else look.row_px
-    return start, end, title, lines, max(least, title + sum(lines) + 2 * sizes.pad)
+    title = canvas.height(card.title, "title", end - start)
+    lines = [canvas.height(line, "summary", end - start) for line in _lines(card)]
+    least = sizes.tile - sizes.gap if card.image else canvas.look.row_px
+    height = max(least, title + sum(lines) + 2 * sizes.pad)
+    return height + 2 * sizes.gap, _CardParts(start, end, title, lines, height)
 
 
 def _lines(card: Card) -> tuple[str, ...]:
     return (*card.lines, card.badge) if card.badge else card.lines
 
 
-def place_card(canvas: Canvas, card: Card, top: int) -> None:
+def place_card(canvas: Canvas, card: Card, top: int, parts: _CardParts) -> None:
     """Add a card."""
     sizes = canvas.sizes
-    start, end, title, lines, height = _card_texts(canvas, card)
+    start, end, title, lines, height = parts
     y = top + sizes.gap
     bounds = (canvas.left + sizes.margin, y, canvas.right - sizes.margin, y + height)
     seen = canvas.seen(bounds)

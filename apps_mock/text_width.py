@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from apps_mock.fonts import RULER_PX, ruler, script_of
+from apps_mock.fonts import RULER_PX, Script, ruler, script_of
 
 _CONTROL: Final = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -58,15 +58,46 @@ def widest_word_px(text: str, size_px: int, *, bold: bool = False) -> int:
 
 
 @lru_cache(maxsize=32768)
+def line_units(text: str) -> float:
+    """The width of a text on one line at `RULER_PX`; infinite where it has line breaks."""
+    return math.inf if "\n" in text else _units(drawable(text), bold=False)
+
+
+@lru_cache(maxsize=32768)
+def bold_line_units(text: str) -> float:
+    """The same in bold letters."""
+    return math.inf if "\n" in text else _units(drawable(text), bold=True)
+
+
+@lru_cache(maxsize=32768)
 def _units(text: str, bold: bool) -> float:  # noqa: FBT001 - a cached part of `width_px`
-    script = script_of(text)
-    return sum(_advance(character, script, bold) for character in text.replace("\n", " "))
+    advances = _advances(script_of(text), bold)
+    return sum(map(advances.__getitem__, text.replace("\n", " ")))
 
 
-@lru_cache(maxsize=8192)
-def _advance(character: str, script: str, bold: bool) -> float:  # noqa: FBT001 - as above
-    font = ruler("cjk" if script == "cjk" else "western", bold=bold)
-    return float(font.getlength(character))
+class _Advances(dict[str, float]):
+    """Advance widths by character, measured when they are first needed.
+
+    Text of any letters may come, so what is known is forgotten at `_CHARACTERS` entries.
+    """
+
+    def __init__(self, script: Script, *, bold: bool) -> None:
+        super().__init__()
+        self._font = ruler(script, bold=bold)
+
+    def __missing__(self, character: str) -> float:
+        if len(self) >= _CHARACTERS:
+            self.clear()
+        width = self[character] = float(self._font.getlength(character))
+        return width
+
+
+_CHARACTERS: Final = 8192
+
+
+@lru_cache(maxsize=4)
+def _advances(script: Script, bold: bool) -> _Advances:  # noqa: FBT001 - as above
+    return _Advances(script, bold=bold)
 
 
 def _broken(paragraph: str, room: float, bold: bool) -> list[str]:  # noqa: FBT001 - as above

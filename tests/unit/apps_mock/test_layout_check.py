@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import pytest
 
 from apps_mock.layout import lay_out
 from apps_mock.layout_check import layout_faults
 from apps_mock.look import LOCALES, SCREEN_SIZES, draw_look
-from apps_mock.places import Target, Window
+from apps_mock.places import Target, Window, Written
 from apps_mock.widgets import (
     Button,
     Card,
@@ -24,6 +25,7 @@ from apps_mock.widgets import (
     Tile,
     Tiles,
 )
+from device_runtime.ui_tree import Node
 from sync.vocabulary import Split
 
 LOOK = draw_look(Split.TRAIN, 1)
@@ -35,6 +37,19 @@ def window_of(look):
 
 def laid_out_in(look, screen):
     return lay_out(screen, look, window_of(look))
+
+
+class Picture(NamedTuple):
+    """A screen's hierarchy and texts, put together by hand."""
+
+    root: Node
+    texts: tuple[Written, ...]
+
+
+def shown_as(laid_out, **other):
+    """The screen with another hierarchy or other texts."""
+    picture = Picture(laid_out.root, laid_out.texts)
+    return laid_out._replace(sketch=picture._replace(**other))
 
 
 def crowded(screen_number: int) -> Screen:
@@ -84,8 +99,8 @@ def test_a_text_that_is_higher_than_its_place_is_named_with_its_app_and_page():
     cut = text._replace(lines=("the law",) * 20)
     wide = text._replace(lines=("the law of " * 40,))
 
-    high = layout_faults(laid_out._replace(texts=(laid_out.texts[0], cut)), LOOK)
-    broad = layout_faults(laid_out._replace(texts=(laid_out.texts[0], wide)), LOOK)
+    high = layout_faults(shown_as(laid_out, texts=(laid_out.texts[0], cut)), LOOK)
+    broad = layout_faults(shown_as(laid_out, texts=(laid_out.texts[0], wide)), LOOK)
 
     assert any("org.example.app 'Laws'" in fault and "px high" in fault for fault in high)
     assert any("px wide" in fault and "give it more room" in fault for fault in broad)
@@ -115,7 +130,7 @@ def test_texts_that_lie_on_each_other_are_named():
     first = next(text for text in laid_out.texts if text.lines == ("first",))
     second = first._replace(lines=("second",))
 
-    faults = layout_faults(laid_out._replace(texts=(first, second)), LOOK)
+    faults = layout_faults(shown_as(laid_out, texts=(first, second)), LOOK)
 
     assert any("'first' and 'second' lie on each other" in fault for fault in faults)
 
@@ -125,6 +140,6 @@ def test_a_node_outside_the_screen_is_named():
     child = replace(laid_out.root.children[0], bounds=(-5, 0, 100, 100), text="lost")
     root = replace(laid_out.root, children=(child,))
 
-    faults = layout_faults(laid_out._replace(root=root), LOOK)
+    faults = layout_faults(shown_as(laid_out, root=root), LOOK)
 
     assert any("'lost' lies outside the screen" in fault for fault in faults)

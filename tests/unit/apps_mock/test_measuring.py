@@ -5,22 +5,23 @@ from dataclasses import replace
 import pytest
 
 from apps_mock.look import FONT_SCALES, draw_look
-from apps_mock.measuring import lines_of, shared, tail_of, text_height, text_px, text_width
+from apps_mock.measuring import faces_of, lines_of, shared, tail_of, text_height, text_width
 from apps_mock.places import TEXT_SP
 from sync.vocabulary import Split
 
 LOOK = replace(draw_look(Split.TRAIN, 1), density=2.0, font_scale=1.0)
+FACES = faces_of(LOOK)
 
 
 def share(*texts, room=(0, 720)):
-    return shared(texts, "button", room=room, pad=24, height=96, look=LOOK)
+    return shared(texts, "button", room=room, pad=24, height=96, faces=FACES)
 
 
 def test_texts_grow_with_density_and_font_scale():
-    sizes = [text_px("body", replace(LOOK, font_scale=scale)) for scale in FONT_SCALES]
+    sizes = [faces_of(replace(LOOK, font_scale=scale))["body"].size_px for scale in FONT_SCALES]
 
     assert sizes == sorted(set(sizes))
-    assert text_px("body", replace(LOOK, density=3.5)) == round(TEXT_SP["body"] * 3.5)
+    assert faces_of(replace(LOOK, density=3.5))["body"].size_px == round(TEXT_SP["body"] * 3.5)
 
 
 def test_short_texts_share_a_line_equally():
@@ -35,7 +36,7 @@ def test_a_longer_text_gets_more_of_the_line_where_equal_parts_would_cut_it():
 
     widths = [one.right - one.left for one in line.shares]
     assert widths[1] > widths[0]
-    assert widths[1] >= text_width("Reservierungsbestätigung", "button", LOOK) + 48
+    assert widths[1] >= text_width("Reservierungsbestätigung", "button", FACES) + 48
 
 
 def test_what_does_not_fit_beside_each_other_goes_on_further_lines():
@@ -58,16 +59,16 @@ def test_nothing_needs_no_line():
 def test_heights_follow_the_lines(room):
     text = "a text that needs several lines in a narrow place"
 
-    lines = lines_of(text, "body", room, LOOK)
+    lines = lines_of(text, "body", room, FACES)
 
     assert len(lines) > 1
-    assert text_height(text, "body", room, LOOK) > text_px("body", LOOK) * len(lines)
+    assert text_height(text, "body", room, FACES) > FACES["body"].size_px * len(lines)
 
 
 def test_a_field_shows_the_end_of_a_text_that_is_too_long():
-    tail = tail_of("a long text that was typed", "field", 200, LOOK)
+    tail = tail_of("a long text that was typed", "field", 200, FACES)
 
     assert "a long text that was typed".endswith(tail)
-    assert text_width(tail, "field", LOOK) <= 200
-    assert tail_of("one\ntwo\x85", "field", 400, LOOK) == "one two "
-    assert tail_of("short", "field", 400, LOOK) == "short"
+    assert text_width(tail, "field", FACES) <= 200
+    assert tail_of("one\ntwo\x85", "field", 400, FACES) == "one two "
+    assert tail_of("short", "field", 400, FACES) == "short"
