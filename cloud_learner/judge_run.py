@@ -41,6 +41,8 @@ class JudgeRun:
     Args:
         concurrency: episodes at a time.
         stop: set from outside, it ends the run after the requests under way.
+
+    A run is used once.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class JudgeRun:
         self._clock = clock
         self._concurrency = concurrency
         self._stop = stop or Event()
+        self._has_ended = Event()
 
     def over(self, episodes: Iterable[Episode]) -> Iterator[Judged]:
         """What the judge says of each episode, in the order in which it is said.
@@ -71,7 +74,7 @@ class JudgeRun:
             running: set[Future[Judged]] = set()
             try:
                 while True:
-                    room = 0 if self._stop.is_set() else self._concurrency - len(running)
+                    room = 0 if self._stopped() else self._concurrency - len(running)
                     running |= {pool.submit(self._one, each) for each in islice(waiting, room)}
                     if not running:
                         return
@@ -79,10 +82,13 @@ class JudgeRun:
                     for future in ended:
                         judged = future.result()
                         if judged.judgement is None:
-                            self._stop.set()
+                            self._has_ended.set()
                         yield judged
             finally:
-                self._stop.set()
+                self._has_ended.set()
+
+    def _stopped(self) -> bool:
+        return self._stop.is_set() or self._has_ended.is_set()
 
     def _one(self, episode: Episode) -> Judged:
         judge, ledger = self._judge, self._ledger
@@ -90,7 +96,7 @@ class JudgeRun:
             known = ledger.find(episode.id, judge.name, judge.version)
             if known is not None:
                 return Judged(episode, known, is_cached=True)
-        judged = judge.judge(episode, stopped=self._stop.is_set)
+        judged = judge.judge(episode, stopped=self._stopped)
         if judged is not None and ledger is not None:
             now_ms = self._clock.wall_ms()
             ledger.keep(episode.id, judge.name, judge.version, judged, at_ms=now_ms)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from cloud_learner.errors import SettingsError
+from cloud_learner.judge_settings import JudgeSettings
 from cloud_learner.settings import (
     CampaignSettings,
     DispatchSettings,
@@ -18,7 +19,9 @@ from cloud_learner.settings import (
     ServiceSettings,
 )
 
+JUDGE_TABLE = "judge"
 _TABLES = {
+    JUDGE_TABLE: JudgeSettings,
     "service": ServiceSettings,
     "campaign": CampaignSettings,
     "gate": GateSettings,
@@ -57,6 +60,20 @@ def read_settings(
         ),
         dispatch=_made(DispatchSettings, tables.get("dispatch", {}), file),
     )
+
+
+def read_judge_settings(
+    file: Path | None, *, given: Mapping[str, object] | None = None
+) -> JudgeSettings:
+    """The table [judge] of a settings file, under what the command line says.
+
+    Args:
+        given: what the command line says; None values count as not given.
+
+    Raises: SettingsError: a file, key or value that cannot be used.
+    """
+    chosen = {key: value for key, value in (given or {}).items() if value is not None}
+    return _made(JudgeSettings, {**_read(file).get(JUDGE_TABLE, {}), **chosen}, file)
 
 
 def _read(file: Path | None) -> dict[str, dict[str, object]]:
