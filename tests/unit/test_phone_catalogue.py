@@ -16,7 +16,7 @@ def rows() -> dict[int, str]:
     return {int(number): shown.strip() for number, shown in ROW.findall(table)}
 
 
-def tested() -> set[int]:
+def numbers_tested() -> set[int]:
     files = (ROOT / "tests/faults").glob("test_adb_catalogue_*.py")
     names = "".join(path.read_text(encoding="utf-8") for path in files)
     return {int(number) for number in re.findall(r"^def test_(\d\d)_", names, re.MULTILINE)}
@@ -29,5 +29,5 @@ def test_every_failure_has_a_row():
 def test_every_failure_has_a_test_or_a_reason():
     reasons = {number for number, shown in rows().items() if shown.startswith("no test: ")}
 
-    assert {number for number, shown in rows().items() if shown == "test"} == tested()
-    assert reasons == ENTRIES - tested()
+    assert {number for number, shown in rows().items() if shown == "test"} == numbers_tested()
+    assert reasons == ENTRIES - numbers_tested()
