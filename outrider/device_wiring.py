@@ -9,16 +9,17 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from types import FrameType
 from urllib.parse import urlsplit
 
-from device_runtime.agent import Safety
 from device_runtime.assignments import AssignmentQueue
 from device_runtime.errors import SettingsError
 from device_runtime.installer import Installer
 from device_runtime.policy import BASE_FILE, OnnxPolicy
 from device_runtime.ports import Decided, PolicyRequest
 from device_runtime.release_shelf import AdapterHost, ReleaseShelf
+from device_runtime.safety import Safety
 from device_runtime.seats import PolicyFor, SeatPhone, Seats
 from device_runtime.settings import Settings
 from device_runtime.slots import PhoneBase
@@ -26,6 +27,7 @@ from device_runtime.supervisor import DeviceParts, Report, Table
 from device_runtime.trajectory_log import TrajectoryLog
 from device_runtime.transitions import Transition
 from outrider.errors import MisuseError
+from outrider.graphs import cache_dir, graphs_of
 from outrider.output import Output
 from outrider.parent import stop_without_parent
 from sync.adapter_file import AdapterFile, FloatArray
@@ -106,6 +108,16 @@ def open_policy(settings: Settings) -> SharedPolicy | None:
     """The exported base network with no adapter; None where none was exported."""
     directory = settings.graphs_dir
     return SharedPolicy(OnnxPolicy(directory)) if (directory / BASE_FILE).is_file() else None
+
+
+def with_graphs(settings: Settings) -> Settings:
+    """The settings of a phone that has a base: its own, or else the one that ships.
+
+    Raises: MisuseError: the base that was named carries no graphs and cannot be exported here.
+    """
+    if (settings.graphs_dir / BASE_FILE).is_file():
+        return settings
+    return replace(settings, base_dir=graphs_of(settings.base_dir, cache_dir()))
 
 
 def assemble(

@@ -1,12 +1,13 @@
-"""`outrider phone run`: one phone of the fleet, physical, emulated or mock."""
+"""`outrider phone run`: one phone of the fleet, physical, emulated or mock; or all there are."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,7 +30,7 @@ from sync.step_text import described
 
 if TYPE_CHECKING:
     from device_runtime.adb_phone import AdbPhone
-    from device_runtime.agent import Safety
+    from device_runtime.safety import Safety
     from device_runtime.seats import SeatPhone
     from device_runtime.settings import Settings
     from sync.vocabulary import Assignment, Step, TemplateInfo
@@ -55,6 +56,9 @@ def run_phone(
     mock: Annotated[bool, typer.Option("--mock", help="A mock phone in this process.")] = False,
     mock_adb: Annotated[
         bool, typer.Option("--mock-adb", help="A mock phone behind an adb server of its own.")
+    ] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every phone that the adb server lists, now and later.")
     ] = False,
     guard: Annotated[
         Guard | None,
@@ -82,12 +86,13 @@ def run_phone(
         reporter,
         settings_as_misuse,
         stop_on_signals,
+        with_graphs,
     )
     from sync.clock import SystemClock
     from sync.messages import Role
 
-    if (serial is not None) + mock + mock_adb != 1:
-        raise MisuseError("name one phone: --serial SERIAL, --mock or --mock-adb")
+    if (serial is not None) + mock + mock_adb + every != 1:
+        raise MisuseError("name one phone: --serial SERIAL, --mock or --mock-adb; or --all")
     out = Output(json_lines=json)
     with settings_as_misuse():
         settings = read_settings(
@@ -97,7 +102,7 @@ def run_phone(
                 "device_id": device,
                 "data_dir": data,
                 "broker_url": broker,
-                "credentials_file": credentials,
+                "credentials_file": None if every else credentials,
                 "fleet": fleet,
                 "channel": channel,
                 "base_dir": base,
@@ -105,6 +110,13 @@ def run_phone(
             },
         )
         broker_address(settings)
+    settings = with_graphs(settings)
+    if every:
+        options = [] if config is None else ["--config", str(config)]
+        options += [] if guard is None else ["--guard", guard.value]
+        options += [] if episodes is None else ["--episodes", str(episodes)]
+        _run_all(settings, options, credentials=credentials, adb_port=adb_port, out=out)
+        return
     release = open_policy(settings)
 
     def show(assignment: Assignment, step: Step) -> None:
@@ -149,9 +161,49 @@ def run_phone(
     out.summary(device_id=device, **asdict(counts))
 
 
+def _run_all(
+    settings: Settings,
+    options: Sequence[str],
+    *,
+    credentials: Path | None,
+    adb_port: int,
+    out: Output,
+) -> None:
+    """Run every phone that the adb server lists, each in a process of its own.
+
+    Args:
+        options: what the children are told beside the settings.
+        credentials: the folder with one password file per device.
+    """
+    from device_runtime.adb import AdbClient
+    from outrider.device_wiring import stop_on_signals
+    from outrider.phone_fleet import run_fleet
+    from sync.clock import SystemClock
+
+    if credentials is not None and not credentials.is_dir():
+        raise MisuseError(f"{credentials} is no folder: with --all it holds one file per device")
+    told = [
+        *("--data", str(settings.data_dir), "--adb-port", str(adb_port)),
+        *("--broker", settings.broker_url, "--fleet", settings.fleet),
+        *("--channel", settings.channel, "--base", str(settings.graphs_dir), *options),
+    ]
+    with stop_on_signals() as stop:
+        out.event("started", role="phones", pid=os.getpid(), adb_port=adb_port)
+        phones = run_fleet(
+            AdbClient(adb_port),
+            told,
+            data=settings.data_dir,
+            credentials=credentials,
+            out=out,
+            stop=stop,
+            clock=SystemClock(),
+        )
+    out.summary(phones=phones)
+
+
 def _safety(guard: Guard) -> Safety:
-    from device_runtime.agent import Safety
     from device_runtime.guard_rules import PERMISSIVE, owned_rules
+    from device_runtime.safety import Safety
 
     return Safety(guard_rules=owned_rules() if guard is Guard.OWNED else PERMISSIVE)
 
