@@ -13,8 +13,8 @@ from pathlib import Path
 from apps_mock.actors import Actors, read_policy_file
 from apps_mock.faults import FaultPlan, faulty_phones
 from apps_mock.phone import MockPhone
-from device_runtime.agent import Safety
 from device_runtime.policy import OnnxPolicy
+from device_runtime.safety import Safety
 from device_runtime.seats import Played, PolicyFor, SeatPhone, Seats
 from device_runtime.worker_process import Plan
 from sync.clock import Clock, SystemClock

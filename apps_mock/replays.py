@@ -10,7 +10,7 @@ import msgspec
 from apps_mock.errors import AppCrashError
 from apps_mock.own_goals import OwnGoalPhone
 from device_runtime.redaction import (
-    DEFAULT_REDACTION,
+    CLONE_REDACTION,
     NO_SLOTS,
     redact,
     resolve,
@@ -53,7 +53,7 @@ class Replay:
         return not self.differences
 
 
-def replay(episode: Episode, rules: RedactionRules = DEFAULT_REDACTION) -> Replay:
+def replay(episode: Episode, rules: RedactionRules = CLONE_REDACTION) -> Replay:
     """Play a logged episode's actions on a fresh clone, up to the first step that differs.
 
     Args:

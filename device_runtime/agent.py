@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from random import Random
 
 from device_runtime import guard
 from device_runtime.errors import PhoneFaultError, PhoneLostError
-from device_runtime.guard_rules import PERMISSIVE, GuardRules
 from device_runtime.ports import (
     ActOutcome,
     Decided,
@@ -26,8 +25,9 @@ from device_runtime.ports import (
     ResetOutcome,
     Verifier,
 )
-from device_runtime.redaction import DEFAULT_REDACTION, NO_SLOTS, redact, resolve
-from device_runtime.secret_patterns import RedactionRules
+from device_runtime.redaction import NO_SLOTS, redact, redact_goal, resolve
+from device_runtime.safety import STOPPED, Safety, leave_home
+from device_runtime.slot_names import slots_in
 from sync import history, policy_io
 from sync.clock import Clock
 from sync.vocabulary import (
@@ -40,8 +40,8 @@ from sync.vocabulary import (
     Episode,
     EpisodeId,
     Observation,
+    Rect,
     ReleaseId,
-    SlotRef,
     Step,
     Verdict,
 )
@@ -58,21 +58,6 @@ class EpisodeOrigin:
     seat: int = 0
     release_id: ReleaseId = FACTORY_RELEASE
     arm: str = "stable"
-
-
-def _no_owner(question: str, action: Action) -> bool:
-    """Nobody is there to say yes."""
-    del question, action
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class Safety:
-    """The rules of the phone that is played on, and how its owner is asked (True means yes)."""
-
-    guard_rules: GuardRules = PERMISSIVE
-    redaction_rules: RedactionRules = DEFAULT_REDACTION
-    ask_owner: Callable[[str, Action], bool] = field(default=_no_owner)
 
 
 def harness_hash() -> str:
@@ -127,6 +112,7 @@ class EpisodeMachine:
         self._safety = safety or Safety()
         self._reset = ResetOutcome(assignment.goal)
         self._slots = NO_SLOTS
+        self._covered: tuple[Rect, ...] = ()
         self._history = history.EMPTY_HISTORY
         self._steps: list[Step] = []
         self._pending: _Pending | None = None
@@ -146,20 +132,38 @@ class EpisodeMachine:
         """What was recorded so far."""
         return tuple(self._steps)
 
+    @property
+    def was_stopped(self) -> bool:
+        """Whether the owner's stop, the phone's conditions or its permit ended the episode."""
+        return self._end is EndReason.GUARD and self._end_detail.startswith(STOPPED)
+
+    @property
+    def covered(self) -> tuple[Rect, ...]:
+        """Where the screen that was seen last shows something hidden: paint it out of pictures."""
+        return self._covered
+
     def begin(self, reset: ResetOutcome) -> None:
         """Take over what the phone's reset prepared."""
-        self._reset = reset
+        goal, self._slots = redact_goal(reset.goal, self._safety.redaction_rules, self._slots)
+        self._reset = reset if goal == reset.goal else replace(reset, goal=goal)
 
     def see(self, observation: Observation) -> PolicyRequest | None:
         """What to ask the policy about `observation`, or None where the budget is used up."""
-        redacted = redact(observation, self._safety.redaction_rules, self._slots)
+        redacted = redact(
+            observation, self._safety.redaction_rules, self._slots, goal=self._reset.goal
+        )
         observation, self._slots = redacted.observation, redacted.slots
+        self._covered = redacted.covered
         self._state_hash = observation.state_hash
         self._remember(observation)
         index = len(self._steps)
         if index >= self.assignment.step_budget:
             self._final = observation
             self._end = EndReason.BUDGET
+            return None
+        if reason := self._closed():
+            self._final = observation
+            self._end, self._end_detail = EndReason.GUARD, reason
             return None
         request = self._request(observation, index)
         self._pending = _Pending(
@@ -206,7 +210,7 @@ class EpisodeMachine:
             raise RuntimeError("an episode that has not ended has no record")
         return Episode(
             id=self._id,
-            assignment=self.assignment,
+            assignment=self._hidden_assignment(),
             device_id=self.origin.device_id,
             goal=self._reset.goal,
             steps=tuple(self._steps),
@@ -263,10 +267,32 @@ class EpisodeMachine:
             count += 1
         return count
 
+    def _hidden_assignment(self) -> Assignment:
+        """The assignment as it is logged: its goal, where it is a text, hides what was hidden."""
+        if not self.assignment.goal or self.assignment.goal == self._reset.goal:
+            return self.assignment
+        goal, _ = redact_goal(self.assignment.goal, self._safety.redaction_rules, self._slots)
+        return replace(self.assignment, goal=goal)
+
+    def _closed(self) -> str | None:
+        """Why nothing may be done now, whatever it is."""
+        gate = self._safety.gate
+        reason = None if gate is None else gate.closed()
+        return None if reason is None else STOPPED + reason
+
     def _refusal(self, observation: Observation, action: Action) -> str | None:
-        """Why the action may not be carried out; None where it may."""
-        if isinstance(action.text, SlotRef) and action.text.slot not in self._slots:
-            return f"this episode has no slot {action.text.slot}"
+        """Why the action may not be carried out; None where it may, and it is time for it."""
+        refusal = self._closed() or self._ruled_out(observation, action)
+        gate = self._safety.gate
+        if refusal is not None or gate is None or action.kind in _ENDS:
+            return refusal
+        reason = gate.wait_turn()
+        return None if reason is None else STOPPED + reason
+
+    def _ruled_out(self, observation: Observation, action: Action) -> str | None:
+        for slot in slots_in(action.text):
+            if slot not in self._slots:
+                return f"this episode has no slot {slot}"
         match guard.decide(action, observation, self._safety.guard_rules):
             case guard.Allowed():
                 return None
@@ -353,16 +379,19 @@ def run_episode(
                 break
     except (PhoneLostError, PhoneFaultError) as error:
         machine.fail(str(error))
+    if machine.was_stopped:
+        leave_home(phone)
     return machine.close()
 
 
 def judge_end(verifier: Verifier | None, episode: Episode) -> Verdict | None:
-    """The verdict on an ended episode; None where nobody can judge it, and for every env_error.
+    """The verdict on an ended episode; None for one that was stopped or broke, or nobody can judge.
 
     Raises:
         PhoneLostError: the phone went away before it was judged: the episode is an env_error.
         PhoneFaultError: something went wrong that no verdict may count: as above.
     """
-    if verifier is None or episode.end_reason is EndReason.ENV_ERROR:
+    was_stopped = episode.end_reason is EndReason.GUARD and episode.end_detail.startswith(STOPPED)
+    if verifier is None or was_stopped or episode.end_reason is EndReason.ENV_ERROR:
         return None
     return verifier.judge(episode)

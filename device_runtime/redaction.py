@@ -42,7 +42,6 @@ _CARD_FIELDS: Final = WordList.of(
 NO_SLOTS: Mapping[str, str] = MappingProxyType({})
 
 CLONE_REDACTION: Final = RedactionRules()
-DEFAULT_REDACTION: Final = CLONE_REDACTION
 OWNED_REDACTION: Final = RedactionRules(
     cards=True, accounts=True, phone_numbers=True, mail_addresses=True, thorough=True
 )

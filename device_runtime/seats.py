@@ -15,9 +15,10 @@ from typing import TypeVar
 
 import structlog
 
-from device_runtime.agent import EpisodeMachine, EpisodeOrigin, Safety, judge_end
+from device_runtime.agent import EpisodeMachine, EpisodeOrigin, judge_end
 from device_runtime.errors import DeviceError, PhoneFaultError, PhoneLostError, UnknownTaskError
 from device_runtime.ports import Decided, Phone, Policy, PolicyRequest, Verifier
+from device_runtime.safety import Safety, leave_home
 from sync.clock import Clock
 from sync.vocabulary import FACTORY_RELEASE, Assignment, DeviceId, Episode, ReleaseId, Step, Verdict
 
@@ -77,6 +78,8 @@ class _Seat:
             machine.acted(outcome)
 
     def close(self, machine: EpisodeMachine) -> Played:
+        if machine.was_stopped:
+            leave_home(self.phone)
         verdict = _or_fail(machine, partial(judge_end, self.verifier, machine.close()))
         self.machine = self.policy = None
         return Played(machine.close(), verdict)

@@ -19,8 +19,8 @@ from sync.step_text import described
 from sync.vocabulary import Action, EndReason, Split, Step
 
 if TYPE_CHECKING:
-    from device_runtime.agent import Safety
     from device_runtime.ports import Phone, Verifier
+    from device_runtime.safety import Safety
     from device_runtime.seats import Played
     from sync.vocabulary import Assignment
 
@@ -179,8 +179,8 @@ def _phone(serial: str | None, adb_port: int) -> tuple[Phone, Verifier | None]:
 
 def _safety(out: Output, *, agrees: bool) -> Safety:
     """The rules of a person's phone, on the mock phone too: what is rehearsed is what is done."""
-    from device_runtime.agent import Safety
     from device_runtime.guard_rules import owned_rules
+    from device_runtime.safety import Safety
 
     def ask(question: str, action: Action) -> bool:
         agreed = agrees or _answered_yes(question)

@@ -6,13 +6,13 @@ import pytest
 from device_runtime.agent import (
     EpisodeMachine,
     EpisodeOrigin,
-    Safety,
     harness_hash,
     judge_end,
     run_episode,
 )
 from device_runtime.guard_rules import Consequence, GuardRules, Wording
 from device_runtime.ports import ActOutcome, Decided, ResetOutcome
+from device_runtime.safety import Safety
 from device_runtime.scripted import TEMPLATE, FunctionPolicy, ScriptedPhone
 from sync import policy_io
 from sync.clock import ManualClock

@@ -1,6 +1,6 @@
 import pytest
 
-from device_runtime.redaction import DEFAULT_REDACTION, redact, resolve
+from device_runtime.redaction import CLONE_REDACTION, redact, resolve
 from device_runtime.secret_patterns import RedactionRules
 from sync.vocabulary import Element, Observation, SlotRef, tap, type_text
 
@@ -19,13 +19,13 @@ def label(text, **flags):
 def test_observation_without_secrets_is_returned_as_it_is():
     shown = screen(label("Trains to Brookhaven, platform 4711"))
 
-    assert redact(shown, DEFAULT_REDACTION).observation is shown
+    assert redact(shown, CLONE_REDACTION).observation is shown
 
 
 def test_password_becomes_a_slot_wherever_it_is_seen():
     shown = screen(label("hunter22", password=True, class_name=EDIT), label("You typed hunter22"))
 
-    redacted = redact(shown, DEFAULT_REDACTION)
+    redacted = redact(shown, CLONE_REDACTION)
 
     assert [item.text for item in redacted.observation.elements] == [
         "⟨password_1⟩",
@@ -37,16 +37,16 @@ def test_password_becomes_a_slot_wherever_it_is_seen():
 def test_short_password_is_hidden_in_its_own_field_only():
     shown = screen(label("a", password=True, class_name=EDIT), label("Apartment"))
 
-    texts = [item.text for item in redact(shown, DEFAULT_REDACTION).observation.elements]
+    texts = [item.text for item in redact(shown, CLONE_REDACTION).observation.elements]
 
     assert texts == ["⟨password_1⟩", "Apartment"]
 
 
 def test_slot_keeps_its_name_through_the_episode():
-    first = redact(screen(label("alpha1", password=True)), DEFAULT_REDACTION)
+    first = redact(screen(label("alpha1", password=True)), CLONE_REDACTION)
     second = redact(
         screen(label("beta22", password=True), label("alpha1", password=True)),
-        DEFAULT_REDACTION,
+        CLONE_REDACTION,
         first.slots,
     )
 
@@ -64,7 +64,7 @@ def test_slot_keeps_its_name_through_the_episode():
     ],
 )
 def test_one_time_codes_are_hidden_and_other_numbers_are_not(text, hidden):
-    redacted = redact(screen(label(text)), DEFAULT_REDACTION).observation
+    redacted = redact(screen(label(text)), CLONE_REDACTION).observation
 
     assert redacted.elements[0].text == hidden
 
