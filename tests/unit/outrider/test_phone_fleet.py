@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_runtime.settings import Settings
+from outrider import cli
 from outrider.phone_fleet import GONE_AFTER_S, LONGEST_PAUSE_S, PhoneFleet, device_id_of
 from sync.clock import ManualClock
 
@@ -163,6 +164,21 @@ def test_closing_asks_all_before_it_waits_for_any(fleet, processes):
     fleet.turn(READY)
     fleet.close()
     assert all(process.asked and not process.running for process in processes.values())
+
+
+def test_with_many_phones_passwords_are_one_file_each(capsys, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("x")
+    options = [
+        "--data",
+        str(tmp_path),
+        "--broker",
+        "mqtt://127.0.0.1:1",
+        "--credentials",
+        str(secret),
+    ]
+    assert cli.run(["phone", "run", "--all", *options]) == 2
+    assert "holds one file per device" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
