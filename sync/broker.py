@@ -1,8 +1,9 @@
 """The default broker: a nats-server of our own as a child process, speaking MQTT on 127.0.0.1.
 
 One account per device, which may publish below its own upward topic and read its own downward
-one, and one for the service; nothing is anonymous. Ports, accounts and store live in one directory,
-so it comes back on the same port with the same passwords and with all that it acknowledged.
+one, one for the service and one for the devices' owner; nothing is anonymous. Ports, accounts and
+store live in one directory, so it comes back on the same port with the same passwords and with all
+that it acknowledged.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from sync.local_ports import HOST, accepts, free_port, is_free, require_free
 from sync.mqtt import MqttAddress
 
 SERVICE: Final = "cloud"
+OWNER: Final = "owner"
+_RESERVED: Final = frozenset({SERVICE, OWNER})
 START_TIMEOUT_S: Final = 10.0
 STOP_TIMEOUT_S: Final = 5.0
 RELOAD_TIMEOUT_S: Final = 5.0
@@ -76,7 +79,8 @@ class BrokerProcess:
         self._watcher: threading.Thread | None = None
         self._stopping = threading.Event()
         self._state = load_state(self._state_file, topics.check_name(fleet, "fleet"))
-        self._state.passwords.setdefault(SERVICE, new_password())
+        for name in (SERVICE, OWNER):
+            self._state.passwords.setdefault(name, new_password())
         self._state.mqtt_port = port or self._state.mqtt_port or free_port()
 
     @property
@@ -97,7 +101,7 @@ class BrokerProcess:
     @property
     def devices(self) -> tuple[str, ...]:
         """Devices that have an account."""
-        return tuple(sorted(name for name in self._state.passwords if name != SERVICE))
+        return tuple(sorted(name for name in self._state.passwords if name not in _RESERVED))
 
     def start(self) -> None:
         """Start the child and wait until it accepts connections. Does nothing while it runs.
@@ -156,8 +160,10 @@ class BrokerProcess:
             BrokerError: the running broker did not take the change.
         """
         wanted = [topics.check_name(one, "device id") for one in device_ids]
-        if SERVICE in wanted:
-            raise ValueError(f"{SERVICE!r} is the service's own name: choose another device id")
+        for name in _RESERVED.intersection(wanted):
+            raise ValueError(
+                f"{name!r} is an account of the broker's own: choose another device id"
+            )
         with self._lock:
             fresh = [one for one in wanted if one not in self._state.passwords]
             if fresh:
@@ -173,7 +179,10 @@ class BrokerProcess:
     def remove_device(self, device_id: str) -> None:
         """Revoke a device's account; the broker ends its connection. Idempotent."""
         with self._lock:
-            if device_id != SERVICE and self._state.passwords.pop(device_id, None) is not None:
+            if (
+                device_id not in _RESERVED
+                and self._state.passwords.pop(device_id, None) is not None
+            ):
                 self._save_and_reload()
 
     def address(self, name: str = SERVICE) -> MqttAddress:
@@ -197,6 +206,7 @@ class BrokerProcess:
                 store=self._directory / "store", log=self._log_file, pid=self._pid_file
             ),
             service=SERVICE,
+            owner=OWNER,
             passwords=self._state.passwords,
             ack_wait_s=self._ack_wait_s,
         )

@@ -46,10 +46,17 @@ def broker_config(
     ports: BrokerPorts,
     files: BrokerFiles,
     service: str,
+    owner: str,
     passwords: Mapping[str, str],
     ack_wait_s: int = ACK_WAIT_S,
 ) -> dict[str, Any]:  # Any: a JSON document
-    """The configuration, ready for `json.dumps`; `passwords` holds every account by its name."""
+    """The configuration, ready for `json.dumps`.
+
+    Args:
+        service: the account that may everything.
+        owner: the account of the devices' owner.
+        passwords: every account's, by its name.
+    """
     return {
         "server_name": f"outrider-{fleet}",
         "listen": f"{host}:{ports.native}",
@@ -71,7 +78,7 @@ def broker_config(
             "FLEET": {
                 "jetstream": "enabled",
                 "users": [
-                    _account(fleet, name, password, may_everything=name == service)
+                    _account(name, password, _allowed(fleet, name, service=service, owner=owner))
                     for name, password in sorted(passwords.items())
                 ],
             }
@@ -87,11 +94,19 @@ def subjects(topic_filter: str) -> list[str]:
     return [".".join(levels)]
 
 
-def _account(fleet: str, name: str, password: str, *, may_everything: bool) -> dict[str, Any]:
+def _allowed(fleet: str, name: str, *, service: str, owner: str) -> topics.Permissions | None:
+    """What an account may do; None for everything."""
+    if name == service:
+        return None
+    if name == owner:
+        return topics.owner_permissions(fleet)
+    return topics.device_permissions(fleet, name)
+
+
+def _account(name: str, password: str, allowed: topics.Permissions | None) -> dict[str, Any]:
     account: dict[str, Any] = {"user": name, "password": password}
-    if may_everything:
+    if allowed is None:
         return account
-    allowed = topics.device_permissions(fleet, name)
     account["permissions"] = {
         "publish": {"allow": [s for one in allowed.publish for s in subjects(one)]},
         "subscribe": {

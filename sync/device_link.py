@@ -33,12 +33,16 @@ from sync.messages import (
     AssignmentsAccepted,
     Birth,
     Cancel,
+    ControlMessage,
     FileChunk,
     InboxMessage,
     LiveMessage,
     Message,
     Offline,
+    OwnerAnswer,
     ReleaseAnnouncement,
+    Start,
+    Stop,
     kind_name,
 )
 from sync.outbox import Outbox
@@ -62,12 +66,19 @@ class DeviceCounters:
 
 @dataclass(frozen=True, slots=True)
 class DeviceOutlets:
-    """Where a link hands on what arrives; called on the link's thread and must not block."""
+    """Where a link hands on what arrives; called on the link's thread and must not block.
+
+    Attributes:
+        control: what the owner says: past the inbox, whose reader may be busy playing.
+        heard: the cloud or the owner said anything that is no retained message of the broker's.
+    """
 
     inbox: Callable[[InboxMessage], None]
     chunk: Callable[[FileChunk], None]
     connected: Callable[[bool], None]
     acknowledged: Callable[[], None]
+    control: Callable[[ControlMessage], None] = lambda _: None
+    heard: Callable[[], None] = lambda: None
 
 
 class DeviceLink:
@@ -200,6 +211,8 @@ class DeviceLink:
             self.counters.malformed += 1
         else:
             self._take(message)
+            if not incoming.retained:
+                self._outlets.heard()
         self.connection.acknowledge(incoming)
 
     def _read(self, incoming: Incoming) -> Message:
@@ -228,6 +241,8 @@ class DeviceLink:
                 self._hear(message)
             case FileChunk():
                 self._outlets.chunk(message)
+            case Stop() | Start() | OwnerAnswer():
+                self._outlets.control(message)
             case _:
                 self.counters.malformed += 1
 

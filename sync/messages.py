@@ -119,6 +119,35 @@ class AssignmentsAccepted:
     schema_version: int = SCHEMA_VERSION
 
 
+class QuestionState(StrEnum):
+    """What became of a question to the owner."""
+
+    ASKED = "asked"
+    AGREED = "agreed"
+    REFUSED = "refused"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerQuestion:
+    """A device's question to its owner before a sensitive action, and later its end. Retained.
+
+    Attributes:
+        question_id: what an answer names.
+        text: the question; secrets of the screen are slots in it.
+        action: kind of the action that waits.
+        expires_at_ms: when silence becomes a no, on the device's clock.
+    """
+
+    question_id: str
+    text: str
+    action: str = ""
+    state: QuestionState = QuestionState.ASKED
+    asked_at_ms: int = 0
+    expires_at_ms: int = 0
+    schema_version: int = SCHEMA_VERSION
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledgement:
     """What became of outbox rows: committed (delete them) or rejected (park them).
@@ -177,6 +206,45 @@ class FileChunk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """The owner's stop: nothing is played until a Start. Retained, so an absent device hears it.
+
+    Attributes:
+        control_id: new with each command; one that was obeyed is not obeyed again.
+    """
+
+    control_id: str
+    reason: str = ""
+    at_ms: int = 0
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """The owner's permit to act again, for good or until a moment. Retained in a Stop's place.
+
+    Attributes:
+        control_id: as in Stop.
+        until_ms: when the permit runs out by itself, Unix time; 0 leaves that to the device.
+    """
+
+    control_id: str
+    until_ms: int = 0
+    at_ms: int = 0
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerAnswer:
+    """The owner's answer to one question; only the first counts."""
+
+    question_id: str
+    agreed: bool
+    at_ms: int = 0
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseAnnouncement:
     """A channel points at a release. A hint to look: only signed files are believed."""
 
@@ -189,11 +257,14 @@ class ReleaseAnnouncement:
 DurableMessage = EpisodeUpload | Event
 """What goes through the outbox: delivered at least once, committed exactly once."""
 
-LiveMessage = Health | AssignmentsAccepted | FileRequest
+LiveMessage = Health | AssignmentsAccepted | FileRequest | OwnerQuestion
 """What a device sends when it is connected and forgets otherwise."""
 
 UpMessage = Birth | Offline | DurableMessage | LiveMessage
-DownMessage = Acknowledgement | AssignmentBatch | Cancel | FileChunk
+ControlMessage = Stop | Start | OwnerAnswer
+"""What an owner says to a device; heard at once, whatever the device is doing."""
+
+DownMessage = Acknowledgement | AssignmentBatch | Cancel | FileChunk | ControlMessage
 InboxMessage = AssignmentBatch | Cancel | ReleaseAnnouncement
 """What a device's session hands to its owner."""
 
@@ -212,6 +283,10 @@ KINDS: Final[dict[str, type[Message]]] = {
     "cancel": Cancel,
     "file_chunk": FileChunk,
     "release_announcement": ReleaseAnnouncement,
+    "owner_question": OwnerQuestion,
+    "owner_answer": OwnerAnswer,
+    "stop": Stop,
+    "start": Start,
 }
 """Every message by the name that its envelope carries."""
 

@@ -31,6 +31,7 @@ from sync.errors import LinkLostError
 from sync.fetch import MAX_FILE_BYTES, FileFetcher
 from sync.messages import (
     Birth,
+    ControlMessage,
     DownMessage,
     InboxMessage,
     LiveMessage,
@@ -79,6 +80,8 @@ class DeviceSession:
         transport: a fresh connection that nobody else uses.
         database: the device's SQLite file; the wire's tables are made where they are missing.
         birth: what the device is; boot, epoch and time are filled in for each connection.
+        control: takes what the owner says, on the session's thread, and must not block.
+        heard: told whenever the cloud or the owner was heard.
     """
 
     def __init__(
@@ -88,6 +91,8 @@ class DeviceSession:
         database: Path,
         fleet: str,
         birth: Birth,
+        control: Callable[[ControlMessage], None] = lambda _: None,
+        heard: Callable[[], None] = lambda: None,
         clock: Clock | None = None,
         random: Random | None = None,
         new_id: Callable[[], str] = new_uuid7,
@@ -118,6 +123,8 @@ class DeviceSession:
                 chunk=self._fetcher.take,
                 connected=self._connection_changed,
                 acknowledged=self._notify,
+                control=control,
+                heard=heard,
             ),
             clock=clock,
             random=random or Random(self.boot_id),

@@ -94,6 +94,14 @@ ACCEPTED: Final = TopicKind(
     messages=("assignments_accepted",),
     purpose="assignments that are durably in the device's inbox",
 )
+QUESTION: Final = TopicKind(
+    "question",
+    Direction.UP,
+    1,
+    retain=True,
+    messages=("owner_question",),
+    purpose="what a device asks its owner before a sensitive action, and what became of it",
+)
 ACK: Final = TopicKind(
     "ack",
     Direction.DOWN,
@@ -118,6 +126,22 @@ CHUNK: Final = TopicKind(
     messages=("file_chunk",),
     purpose="answers a file request",
 )
+CONTROL: Final = TopicKind(
+    "control",
+    Direction.DOWN,
+    1,
+    retain=True,
+    messages=("stop", "start"),
+    purpose="the owner's last word on whether the device may act",
+)
+ANSWER: Final = TopicKind(
+    "answer",
+    Direction.DOWN,
+    1,
+    retain=False,
+    messages=("owner_answer",),
+    purpose="the owner's answer to a question; one that comes too late counts as no",
+)
 RELEASE: Final = TopicKind(
     "release",
     Direction.BROADCAST,
@@ -134,9 +158,12 @@ TABLE: Final = (
     HEALTH,
     REQUEST,
     ACCEPTED,
+    QUESTION,
     ACK,
     ASSIGNMENT,
     CHUNK,
+    CONTROL,
+    ANSWER,
     RELEASE,
 )
 
@@ -236,9 +263,15 @@ def cloud_filters(fleet: str, shards: tuple[int, ...] | None = None) -> tuple[st
     return tuple(f"{prefix}/{level}/+/+" for level in levels)
 
 
+def owner_filters(fleet: str) -> tuple[str, ...]:
+    """What an owner subscribes to: every device's questions."""
+    prefix = f"{_prefix(check_name(fleet, 'fleet'))}/{Direction.UP}"
+    return (f"{prefix}/+/+/{QUESTION.name}",)
+
+
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What one device may do, as MQTT filters."""
+    """What one account may do, as MQTT filters."""
 
     publish: tuple[str, ...]
     subscribe: tuple[str, ...]
@@ -255,6 +288,15 @@ def device_permissions(fleet: str, device_id: str) -> Permissions:
             f"{prefix}/{Direction.DOWN}/{device_id}/#",
             f"{prefix}/{Direction.BROADCAST}/+/{RELEASE.name}",
         ),
+    )
+
+
+def owner_permissions(fleet: str) -> Permissions:
+    """An owner stops, starts and answers every device, reads their questions, and nothing else."""
+    prefix = f"{_prefix(check_name(fleet, 'fleet'))}/{Direction.DOWN}"
+    return Permissions(
+        publish=(f"{prefix}/+/{CONTROL.name}", f"{prefix}/+/{ANSWER.name}"),
+        subscribe=owner_filters(fleet),
     )
 
 

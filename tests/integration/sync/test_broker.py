@@ -260,7 +260,7 @@ def test_the_state_file_is_all_that_a_new_program_needs(broker, tmp_path):
     broker.start()
     state = load_state(tmp_path / "broker" / "state.json", "home")
     assert state.mqtt_port == broker.port
-    assert set(state.passwords) == {"cloud", "phone-1"}
+    assert set(state.passwords) == {"cloud", "owner", "phone-1"}
 
 
 def test_the_server_itself_finds_nothing_wrong_with_the_configuration(broker, tmp_path):

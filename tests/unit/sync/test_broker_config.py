@@ -16,6 +16,7 @@ def config():
         ports=BrokerPorts(mqtt=1883, native=4222),
         files=BrokerFiles(Path("store"), Path("log"), Path("pid")),
         service="cloud",
+        owner="owner",
         passwords={"cloud": "secret-c", "phone-1": "secret-1"},
     )
 
