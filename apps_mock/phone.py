@@ -90,8 +90,15 @@ class MockPhone(LivePhone):
 
         Raises: AppCrashError: an app broke; its dialog shows.
         """
+        return self.act_as_seen(action, self.observe())
+
+    def act_as_seen(self, action: Action, seen: Observation) -> ActOutcome:
+        """Like `act`, on the screen that `seen` describes: what a picture showed has no tree.
+
+        Raises: AppCrashError: an app broke; its dialog shows.
+        """
         try:
-            events = input_events(action, self.observe())
+            events = input_events(action, seen)
         except InvalidActionError as error:
             return ActOutcome(valid=False, detail=str(error))
         for event in events:

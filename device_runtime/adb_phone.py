@@ -143,8 +143,11 @@ class AdbPhone:
             InputDeniedError: the phone forbids injected touches.
             PhoneLostError: the link broke; the action may or may not have been carried out.
         """
+        return self.act_as_seen(action, self._last or self.observe())
+
+    def act_as_seen(self, action: Action, seen: Observation) -> ActOutcome:
+        """Like `act`, on the screen that `seen` describes: what a picture showed has no tree."""
         try:
-            seen = self._last or self.observe()
             events = input_events(action, seen)
             if not events:
                 return ActOutcome()

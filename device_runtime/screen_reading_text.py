@@ -82,7 +82,9 @@ class LineReader:
         """What one line says; remembered by its pixels."""
         left, top, right, bottom = bounds
         crop = picture[top:bottom, left:right]
-        key = hashlib.blake2b(crop.tobytes(), digest_size=16).digest() + bytes(str(crop.shape), "ascii")
+        key = hashlib.blake2b(crop.tobytes(), digest_size=16).digest() + bytes(
+            str(crop.shape), "ascii"
+        )
         known = self._read.get(key)
         if known is None:
             found = self._engine()(crop, use_det=False, use_cls=False, use_rec=True)

@@ -1,0 +1,163 @@
+"""A phone whose screens are read from their pictures where the tree says too little."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import StrEnum
+from typing import Final, Protocol
+
+from device_runtime.errors import PhoneFaultError
+from device_runtime.ports import ActOutcome, Phone, PhoneInfo, ResetOutcome
+from device_runtime.screen_reading import merge
+from sync.vocabulary import Action, ActionKind, Assignment, Element, Observation
+
+ENOUGH_ELEMENTS: Final = 3
+"""A tree with fewer elements that say something leaves the screen to the picture."""
+_STAYING: Final = frozenset({ActionKind.TYPE, ActionKind.WAIT, ActionKind.ASK_USER})
+"""Actions after which the focus is where it was."""
+_PNG_SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
+_PNG_HEAD: Final = struct.Struct(">16sII")
+_TOUCHES: Final = frozenset({ActionKind.TAP, ActionKind.DOUBLE_TAP, ActionKind.LONG_PRESS})
+
+
+class When(StrEnum):
+    """Which screens are read from their pictures."""
+
+    NEVER = "never"
+    NO_TREE = "no-tree"
+    ALWAYS = "always"
+
+
+class Reader(Protocol):
+    """Turns pictures of screens into elements."""
+
+    def read(
+        self,
+        png: bytes,
+        *,
+        package: str = "",
+        touched: tuple[int, int] | None = None,
+        keyboard_shown: bool | None = None,
+    ) -> tuple[Element, ...]:
+        """The elements of a screen in reading order; see `ScreenReader.read`."""
+        ...
+
+
+class ActsAsSeen(Protocol):
+    """A phone that carries out an action by what somebody else saw of its screen."""
+
+    def act_as_seen(self, action: Action, seen: Observation) -> ActOutcome:
+        """Like `Phone.act`, on the screen that `seen` describes."""
+        ...
+
+
+class ReadingPhone:
+    """Any phone, with elements from the picture beside those of the tree; implements `Phone`.
+
+    Args:
+        phone: the phone that is driven; where it also is an `ActsAsSeen`, texts are typed and
+            areas scrolled that only the picture shows.
+        reader: turns its screenshots into elements.
+        when: no-tree reads only screens whose tree says next to nothing.
+    """
+
+    def __init__(self, phone: Phone, reader: Reader, *, when: When = When.NO_TREE) -> None:
+        self._phone = phone
+        self._reader = reader
+        self._when = when
+        self._touched: tuple[int, int] | None = None
+        self._last: Observation | None = None
+
+    def reset(self, assignment: Assignment) -> ResetOutcome:
+        """Bring the phone into the start state of `assignment`."""
+        self._touched = self._last = None
+        return self._phone.reset(assignment)
+
+    def observe(self) -> Observation:
+        """What is on the screen now; read from its picture where that is wanted.
+
+        Raises: ReaderError: the extra `ocr` is not installed.
+        """
+        seen = self._phone.observe()
+        if self._is_to_read(seen.elements):
+            png = self._phone.screenshot()
+            size = picture_size(png)
+            read = self._reader.read(
+                png,
+                package=seen.package,
+                touched=self._touched_in(seen, size),
+                keyboard_shown=seen.keyboard_shown,
+            )
+            fitted = fit(read, size, (seen.width_px, seen.height_px))
+            seen = replace(seen, elements=merge(seen.elements, fitted))
+        self._last = seen
+        return seen
+
+    def act(self, action: Action) -> ActOutcome:
+        """Carry out one action once, by what was seen last."""
+        seen = self._last or self.observe()
+        if action.kind in _TOUCHES and action.x is not None and action.y is not None:
+            self._touched = (round(action.x * seen.width_px), round(action.y * seen.height_px))
+        elif action.kind not in _STAYING:
+            self._touched = None
+        self._last = None
+        act_as_seen = getattr(self._phone, "act_as_seen", None)
+        return self._phone.act(action) if act_as_seen is None else act_as_seen(action, seen)
+
+    def screenshot(self) -> bytes:
+        """The screen as PNG bytes."""
+        return self._phone.screenshot()
+
+    def info(self) -> PhoneInfo:
+        """What phone this is."""
+        return self._phone.info()
+
+    def close(self) -> None:
+        """Let go of the phone."""
+        self._phone.close()
+
+    def _is_to_read(self, elements: Sequence[Element]) -> bool:
+        if self._when is When.NO_TREE:
+            return sum(1 for each in elements if each.label) < ENOUGH_ELEMENTS
+        return self._when is When.ALWAYS
+
+    def _touched_in(self, seen: Observation, size: tuple[int, int]) -> tuple[int, int] | None:
+        """The last touch in the picture's pixels."""
+        if self._touched is None:
+            return None
+        x, y = self._touched
+        return x * size[0] // seen.width_px, y * size[1] // seen.height_px
+
+
+def picture_size(png: bytes) -> tuple[int, int]:
+    """Width and height that a PNG states, pixels.
+
+    Raises: PhoneFaultError: it is no PNG.
+    """
+    if len(png) < _PNG_HEAD.size or not png.startswith(_PNG_SIGNATURE):
+        raise PhoneFaultError(f"the screenshot is no PNG ({len(png)} bytes); take another")
+    _, width, height = _PNG_HEAD.unpack_from(png)
+    return max(width, 1), max(height, 1)
+
+
+def fit(
+    elements: Sequence[Element], size: tuple[int, int], wanted: tuple[int, int]
+) -> tuple[Element, ...]:
+    """The elements of a picture of `size` on a screen of `wanted` pixels."""
+    if size == wanted:
+        return tuple(elements)
+    across, down = wanted[0] / size[0], wanted[1] / size[1]
+    return tuple(
+        replace(
+            each,
+            bounds=(
+                round(each.bounds[0] * across),
+                round(each.bounds[1] * down),
+                round(each.bounds[2] * across),
+                round(each.bounds[3] * down),
+            ),
+        )
+        for each in elements
+    )
