@@ -42,6 +42,8 @@ class Settings:
         pin_patience_s: how long an assignment waits for the release that it names.
         refresh_every_s: how often the channel is looked at without an announcement.
         health_every_s: how often the device says how it does.
+        permit_s: how long a phone may act after it last heard of its owner or its cloud; then it
+            stops by itself, also without a network. 0 is for ever.
     """
 
     device_id: DeviceId
@@ -60,6 +62,7 @@ class Settings:
     pin_patience_s: float = 120.0
     refresh_every_s: float = 60.0
     health_every_s: float = 15.0
+    permit_s: float = 0.0
 
     def __post_init__(self) -> None:
         if not _DEVICE_ID.fullmatch(self.device_id):
@@ -79,6 +82,8 @@ class Settings:
         for name in ("lease_s", "pin_patience_s", "refresh_every_s", "health_every_s"):
             if getattr(self, name) <= 0.0:
                 raise SettingsError(f"{name} is more than 0 seconds, got {getattr(self, name)}")
+        if self.permit_s < 0.0:
+            raise SettingsError(f"permit_s is 0 or more seconds, got {self.permit_s}")
 
     @property
     def phone_dir(self) -> Path:

@@ -5,8 +5,9 @@
     seats ─► ended episodes ─► log and outbox, one transaction a turn ─► session
 
 The loop plays while there is something to play and otherwise blocks on the inbox. Every wait has a
-deadline, so a stop takes effect within one step. Episodes that a stop cuts off leave no record:
-their assignments wait in the inbox and are played at the next start.
+deadline, so a stop takes effect within one step. On a person's phone it ends the episode, which is
+logged as stopped, and leaves the phone at home. Episodes that the end of a farm cuts off leave no
+record: their assignments wait in the inbox and are played at the next start.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Final, Protocol, assert_never
 
 from device_runtime.assignments import AssignmentQueue
 from device_runtime.errors import UnknownTaskError
+from device_runtime.gate import Gate
 from device_runtime.release_shelf import ReleaseShelf
 from device_runtime.seats import Played
 from device_runtime.settings import Settings
@@ -121,7 +123,11 @@ class Table(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DeviceParts:
-    """What a device process is made of; the supervisor closes all of it."""
+    """What a device process is made of; the supervisor closes all of it.
+
+    Attributes:
+        gate: whether the phone may act; None for a farm, which harms nobody.
+    """
 
     log: TrajectoryLog
     queue: AssignmentQueue
@@ -129,13 +135,15 @@ class DeviceParts:
     shelf: ReleaseShelf
     wire: Wire
     birth: Birth
+    gate: Gate | None = None
 
 
 class Supervisor:
     """Runs one device; used by one thread.
 
     Args:
-        report: gets "installed", "assignment_rejected", "episode" and "health" events.
+        report: gets "installed", "assignment_rejected", "episode", "health", "stopped" and
+            "started_again" events.
     """
 
     def __init__(
@@ -147,6 +155,8 @@ class Supervisor:
         self._shelf = parts.shelf
         self._wire = parts.wire
         self._birth = parts.birth
+        self._gate = parts.gate
+        self._closed = ""
         self._settings = settings
         self._clock = clock
         self._report = report
@@ -229,7 +239,19 @@ class Supervisor:
         self._wire.announce(self._birth)
         self._report("installed", device_id=self._birth.device_id, **installed.facts())
 
+    def _may_act(self) -> bool:
+        """Whether the gate is open; says so when that changes."""
+        closed = (self._gate.closed() if self._gate is not None else None) or ""
+        if closed != self._closed:
+            self._closed = closed
+            self._health_due_s = self._clock.monotonic_s()
+            kind = "stopped" if closed else "started_again"
+            self._report(kind, device_id=self._birth.device_id, reason=closed)
+        return not closed
+
     def _start_episodes(self) -> None:
+        if not self._may_act():
+            return
         while self._seats.free:
             assignment = self._queue.take(ready=self._is_ready)
             if assignment is None:
@@ -302,6 +324,7 @@ class Supervisor:
             outbox_depth=depth,
             outbox_parked=parked,
             free_disk_bytes=shutil.disk_usage(self._settings.phone_dir).free,
+            stopped=self._closed,
         )
         self._wire.send(health)
         self._report(
@@ -314,7 +337,13 @@ class Supervisor:
         )
 
     def _wind_down(self) -> None:
-        """Stop to play, and give what was played a moment to be acknowledged."""
+        """Stop to play, and give what was played a moment to be acknowledged.
+
+        An owner's phone ends what it plays in one more turn, as stopped: playing it again at the
+        next start could send twice what was sent once.
+        """
+        if self._seats.busy and self._gate is not None and self._gate.closed():
+            self._keep(self._seats.turn())
         self._seats.close()
         self._shelf.close()
         self._wire.wait_drained(DRAIN_S)

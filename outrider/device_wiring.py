@@ -15,7 +15,9 @@ from urllib.parse import urlsplit
 
 from device_runtime.assignments import AssignmentQueue
 from device_runtime.errors import SettingsError
+from device_runtime.gate import Gate
 from device_runtime.installer import Installer
+from device_runtime.phone_owner import PhoneOwner
 from device_runtime.policy import BASE_FILE, OnnxPolicy
 from device_runtime.ports import Decided, PolicyRequest
 from device_runtime.release_shelf import AdapterHost, ReleaseShelf
@@ -130,6 +132,8 @@ def assemble(
     host: AdapterHost | None,
     templates: tuple[TemplateInfo, ...] = (),
     suite_version: str = "",
+    owner: PhoneOwner | None = None,
+    gate: Gate | None = None,
 ) -> DeviceParts:
     """Everything that a device process is made of; nothing has been started yet.
 
@@ -137,6 +141,8 @@ def assemble(
         table, seats: where episodes are played, and how many side by side.
         policy: probes adapters before they are installed; None where no release ever acts.
         host: loads the adapters that act.
+        owner: hears what the phone's owner says over the wire; None for a farm.
+        gate: closes where the phone may not act.
     """
     clock = SystemClock()
     address = broker_address(settings)
@@ -158,7 +164,11 @@ def assemble(
         fleet=settings.fleet,
         birth=birth,
         clock=clock,
+        control=None if owner is None else owner.control,
+        heard=None if owner is None else owner.switch.heard,
     )
+    if owner is not None:
+        owner.attach(session.send)
     return DeviceParts(
         log=log,
         queue=AssignmentQueue(log.connection, clock=clock),
@@ -173,6 +183,7 @@ def assemble(
         ),
         wire=session,
         birth=birth,
+        gate=gate,
     )
 
 

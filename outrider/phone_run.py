@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
@@ -30,7 +30,7 @@ from sync.step_text import described
 
 if TYPE_CHECKING:
     from device_runtime.adb_phone import AdbPhone
-    from device_runtime.safety import Safety
+    from device_runtime.conditions import Conditions
     from device_runtime.seats import SeatPhone
     from device_runtime.settings import Settings
     from sync.vocabulary import Assignment, Step, TemplateInfo
@@ -64,6 +64,12 @@ def run_phone(
         Guard | None,
         typer.Option("--guard", help="Rules: owned for a --serial, none for a mock phone."),
     ] = None,
+    rules: Annotated[
+        Path | None, typer.Option("--rules", help="A guard.toml in place of the phone's own.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Start again a phone that was stopped.")
+    ] = False,
     broker: Broker = None,
     credentials: Credentials = None,
     fleet: Fleet = None,
@@ -88,6 +94,7 @@ def run_phone(
         stop_on_signals,
         with_graphs,
     )
+    from outrider.owned_phone import GUARD_FILE, free_phone, guarded_phone, owner_rules
     from sync.clock import SystemClock
     from sync.messages import Role
 
@@ -114,6 +121,8 @@ def run_phone(
     if every:
         options = [] if config is None else ["--config", str(config)]
         options += [] if guard is None else ["--guard", guard.value]
+        options += [] if rules is None else ["--rules", str(rules)]
+        options += ["--resume"] if resume else []
         options += [] if episodes is None else ["--episodes", str(episodes)]
         _run_all(settings, options, credentials=credentials, adb_port=adb_port, out=out)
         return
@@ -129,7 +138,24 @@ def run_phone(
             policy=step.policy_version,
         )
 
-    with _opened(settings, serial=serial, adb_port=adb_port, over_adb=mock_adb) as phone:
+    with (
+        stop_on_signals() as stop,
+        _opened(settings, serial=serial, adb_port=adb_port, over_adb=mock_adb) as phone,
+    ):
+        is_owned = guard is Guard.OWNED or (guard is None and serial is not None)
+        with settings_as_misuse():
+            owned = (
+                guarded_phone(
+                    settings,
+                    owner_rules(rules, config, settings.phone_dir / GUARD_FILE),
+                    interrupt=stop,
+                    read_conditions=_conditions(serial, adb_port),
+                )
+                if is_owned
+                else free_phone(settings)
+            )
+        if resume:
+            owned.owner.switch.start()
         parts = assemble(
             settings,
             role=Role.PHONE,
@@ -137,7 +163,7 @@ def run_phone(
                 settings,
                 [phone],
                 Actors(release).policy_for,
-                safety=_safety(guard or (Guard.NONE if serial is None else Guard.OWNED)),
+                safety=owned.safety,
                 on_step=show,
             ),
             seats=1,
@@ -145,19 +171,20 @@ def run_phone(
             host=release,
             templates=_templates() if serial is None else (),
             suite_version=SUITE_VERSION if serial is None else "",
+            owner=owned.owner,
+            gate=owned.gate,
         )
         supervisor = Supervisor(parts, settings, clock=SystemClock(), report=reporter(out))
-        with stop_on_signals() as stop:
-            info = phone.phone.info()
-            out.event(
-                "started",
-                role="phone",
-                pid=os.getpid(),
-                device_id=device,
-                serial=info.serial,
-                model=info.model,
-            )
-            counts = supervisor.run(stop, max_episodes=episodes)
+        info = phone.phone.info()
+        out.event(
+            "started",
+            role="phone",
+            pid=os.getpid(),
+            device_id=device,
+            serial=info.serial,
+            model=info.model,
+        )
+        counts = supervisor.run(stop, max_episodes=episodes)
     out.summary(device_id=device, **asdict(counts))
 
 
@@ -201,11 +228,16 @@ def _run_all(
     out.summary(phones=phones)
 
 
-def _safety(guard: Guard) -> Safety:
-    from device_runtime.guard_rules import PERMISSIVE, owned_rules
-    from device_runtime.safety import Safety
+def _conditions(serial: str | None, adb_port: int) -> Callable[[], Conditions]:
+    """Reads what is true of the phone; a clone is always fine."""
+    from device_runtime.adb import AdbClient
+    from device_runtime.conditions import MAINS
+    from outrider.owned_phone import conditions_of
 
-    return Safety(guard_rules=owned_rules() if guard is Guard.OWNED else PERMISSIVE)
+    if serial is None:
+        return lambda: MAINS
+    client = AdbClient(adb_port)
+    return lambda: conditions_of(client, serial)
 
 
 def _templates() -> tuple[TemplateInfo, ...]:

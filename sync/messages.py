@@ -84,7 +84,11 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """How a device does right now; None where it cannot know."""
+    """How a device does right now; None where it cannot know.
+
+    Attributes:
+        stopped: why it may not act; empty where it may.
+    """
 
     at_ms: int
     uptime_s: float = 0.0
@@ -97,6 +101,7 @@ class Health:
     free_disk_bytes: int | None = None
     battery_percent: int | None = None
     temperature_c: float | None = None
+    stopped: str = ""
     schema_version: int = SCHEMA_VERSION
 
 

@@ -91,8 +91,8 @@ class DeviceSession:
         database: Path,
         fleet: str,
         birth: Birth,
-        control: Callable[[ControlMessage], None] = lambda _: None,
-        heard: Callable[[], None] = lambda: None,
+        control: Callable[[ControlMessage], None] | None = None,
+        heard: Callable[[], None] | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
         new_id: Callable[[], str] = new_uuid7,
@@ -123,8 +123,8 @@ class DeviceSession:
                 chunk=self._fetcher.take,
                 connected=self._connection_changed,
                 acknowledged=self._notify,
-                control=control,
-                heard=heard,
+                control=control or _nobody_listens,
+                heard=heard or nothing,
             ),
             clock=clock,
             random=random or Random(self.boot_id),
@@ -227,6 +227,11 @@ class DeviceSession:
 
     def _connection_changed(self, online: bool) -> None:  # noqa: FBT001 - an event's one value
         (self._loop.connected.set if online else self._loop.connected.clear)()
+
+
+def _nobody_listens(message: ControlMessage) -> None:
+    """A device without an owner, such as a farm."""
+    _log.info("control_ignored", kind=type(message).__name__)
 
 
 @dataclass(frozen=True, slots=True)
