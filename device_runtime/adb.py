@@ -28,7 +28,7 @@ CONNECT_POLL_S: Final = 0.05
 
 _FRAME = struct.Struct("<BI")
 _STDOUT, _STDERR, _EXIT = 1, 2, 3
-_CHUNK_BYTES: Final = 1 << 20
+_CHUNK_BYTES: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +200,14 @@ class _Link:
         self._deadline_s = deadline_s
         self._clock = clock
         self._name = "connect"
+        self._buffer = b""
+        self._socket = socket.socket()
         try:
-            self._socket = socket.create_connection(address, timeout=self._remaining_s())
+            self._socket.settimeout(self._remaining_s())
+            self._socket.connect(address)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
+            self._socket.close()
             host, port = address
             raise self._lost(
                 f"no adb server answers at {host}:{port} ({error}); start it again", "no_server"
@@ -218,9 +222,11 @@ class _Link:
         data = name.encode()
         if len(data) > 0xFFFF:
             raise PhoneFaultError(f"a command of {len(data)} bytes is too long for adb")
-        with self._translated():
-            self._socket.settimeout(self._remaining_s())
-            self._socket.sendall(f"{len(data):04x}".encode() + data)
+        self._socket.settimeout(self._remaining_s())
+        try:
+            self._socket.sendall(b"%04x%b" % (len(data), data))
+        except OSError as error:
+            raise self._broken(error) from error
         status = self.exactly(4)
         if status == b"FAIL":
             said = self.block().decode(errors="replace")
@@ -238,22 +244,30 @@ class _Link:
 
     def exactly(self, size: int) -> bytes:
         """The next `size` bytes; an end before them is a lost phone."""
-        data = bytearray()
-        while len(data) < size:
-            part = self._receive(min(size - len(data), _CHUNK_BYTES))
-            if not part:
-                raise self._lost(f"the link ended in the middle of {self._name}", "cut")
-            data += part
-        return bytes(data)
+        data = self._buffer
+        if len(data) < size:
+            parts, missing = [data], size - len(data)
+            while missing > 0:
+                part = self._receive()
+                if not part:
+                    raise self._lost(f"the link ended in the middle of {self._name}", "cut")
+                parts.append(part)
+                missing -= len(part)
+            data = b"".join(parts)
+        self._buffer = data[size:]
+        return data[:size]
 
     def some(self) -> bytes:
         """Bytes as they come; empty at the end."""
-        return self._receive(_CHUNK_BYTES)
+        data, self._buffer = self._buffer, b""
+        return data or self._receive()
 
-    def _receive(self, limit: int) -> bytes:
-        with self._translated():
-            self._socket.settimeout(self._remaining_s())
-            return self._socket.recv(limit)
+    def _receive(self) -> bytes:
+        self._socket.settimeout(self._remaining_s())
+        try:
+            return self._socket.recv(_CHUNK_BYTES)
+        except OSError as error:
+            raise self._broken(error) from error
 
     def _remaining_s(self) -> float:
         remaining_s = self._deadline_s - self._clock.monotonic_s()
@@ -261,15 +275,10 @@ class _Link:
             raise self._lost(f"no answer to {self._name} in time", "silent")
         return remaining_s
 
-    @contextlib.contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except TimeoutError as error:
-            raise self._lost(f"no answer to {self._name} in time", "silent") from error
-        except OSError as error:
-            text = f"the link to the adb server broke during {self._name}"
-            raise self._lost(text, "cut") from error
+    def _broken(self, error: OSError) -> PhoneLostError:
+        if isinstance(error, TimeoutError):
+            return self._lost(f"no answer to {self._name} in time", "silent")
+        return self._lost(f"the link to the adb server broke during {self._name}", "cut")
 
     def _lost(self, text: str, state: str) -> PhoneLostError:
         return PhoneLostError(text, state=state, may_have_arrived=self.reaches_phone)

@@ -20,6 +20,7 @@ from outrider import (
     base_train,
     bench,
     bench_clones,
+    bench_phone,
     clones,
     clones_check,
     clones_new,
@@ -36,6 +37,7 @@ from outrider import (
     learn,
     phone_guard,
     phone_run,
+    phone_stop,
     phone_tree,
     phones,
     releases,
@@ -55,6 +57,9 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("phone mock", phones.mock_phone),
     ("phone run", phone_run.run_phone),
     ("phone tree", phone_tree.show_tree),
+    ("phone stop", phone_stop.stop_phone),
+    ("phone start", phone_stop.start_phone),
+    ("phone answer", phone_stop.answer_phone),
     ("phone guard show", phone_guard.show_rules),
     ("phone guard check", phone_guard.check_rules),
     ("phone guard explain", phone_guard.explain),
@@ -80,6 +85,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("clones play", clones_play.play),
     ("bench policy", bench.bench_policy),
     ("bench clones", bench_clones.bench_clones),
+    ("bench phone", bench_phone.bench_phone),
     ("doctor", doctor.doctor),
 )
 """Words after `outrider`, and what they call; the function's docstring is its help."""
