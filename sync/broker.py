@@ -20,10 +20,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
+import msgspec
 import structlog
 
 from sync import topics
-from sync.broker_accounts import load_state, random_password, save_state, write_private
+from sync.broker_accounts import BrokerState, load_state, random_password, save_state, write_private
 from sync.broker_config import ACK_WAIT_S, BrokerFiles, BrokerPorts, broker_config
 from sync.clock import Clock, SystemClock
 from sync.errors import BrokerError
@@ -32,6 +33,7 @@ from sync.mqtt import MqttAddress
 
 SERVICE: Final = "cloud"
 OWNER: Final = "owner"
+STATE_FILE: Final = "state.json"
 _RESERVED: Final = frozenset({SERVICE, OWNER})
 START_TIMEOUT_S: Final = 10.0
 STOP_TIMEOUT_S: Final = 5.0
@@ -343,7 +345,7 @@ class BrokerProcess:
 
     @property
     def _state_file(self) -> Path:
-        return self._directory / "state.json"
+        return self._directory / STATE_FILE
 
     @property
     def _config_file(self) -> Path:
@@ -356,6 +358,18 @@ class BrokerProcess:
     @property
     def _pid_file(self) -> Path:
         return self._directory / "nats.pid"
+
+
+def local_address(directory: Path, name: str) -> MqttAddress | None:
+    """Where an account reaches the broker of a directory; None where none listens there."""
+    try:
+        state = msgspec.json.decode((directory / STATE_FILE).read_bytes(), type=BrokerState)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    password = state.passwords.get(name)
+    if password is None or not (state.mqtt_port and accepts(state.mqtt_port)):
+        return None
+    return MqttAddress(HOST, state.mqtt_port, client_id=name, username=name, password=password)
 
 
 def _binary() -> Path:
