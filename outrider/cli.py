@@ -20,6 +20,7 @@ from outrider import (
     base_train,
     bench,
     bench_clones,
+    bench_phone,
     clones,
     clones_check,
     clones_new,
@@ -84,6 +85,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("clones play", clones_play.play),
     ("bench policy", bench.bench_policy),
     ("bench clones", bench_clones.bench_clones),
+    ("bench phone", bench_phone.bench_phone),
     ("doctor", doctor.doctor),
 )
 """Words after `outrider`, and what they call; the function's docstring is its help."""
