@@ -14,11 +14,11 @@ from pathlib import Path
 
 from cloud_learner.batches import AFTER_NEW, AFTER_OLD, BEFORE_NEW, BEFORE_OLD, LEXICAL
 from cloud_learner.figures import Figures
-from cloud_learner.ingest_store import deciding_verdict
 from cloud_learner.phone_logs import LogIndex, find_logs, read_index, read_uploads
 from cloud_learner.report_store import Fields, ReportStore, StoredEpisode
 from cloud_learner.settings import MAX_DEMONSTRATIONS
 from cloud_learner.summary import JsonObject, figure
+from cloud_learner.verdict_store import deciding_verdict, verdict_of
 from sync.codec import encode_episode
 from sync.messages import EpisodeUpload
 from sync.vocabulary import EndReason, Episode, Purpose, Split, Verdict
@@ -265,10 +265,8 @@ def _too_often_shown(store: ReportStore, outcomes: Sequence[Outcome]) -> tuple[s
 
 def _outcome_of_bodies(stored: StoredEpisode) -> Outcome:
     """The outcome as the stored body and the verdict rows say it, not the counting columns."""
-    decided = [row for row in stored.verdicts if row["score"] is not None]
-    order = ("code", "probe", "owner", "judge")
-    best = min(decided, key=lambda row: order.index(row["source"]), default=None)
-    return _build(stored.episode, success=best is not None and best["score"] >= 1.0)
+    verdicts = [verdict_of(row) for row in stored.verdicts]
+    return _build(stored.episode, success=_succeeded(deciding_verdict(verdicts)))
 
 
 def _succeeded(verdict: Verdict | None) -> bool:

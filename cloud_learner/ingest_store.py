@@ -22,21 +22,29 @@ from cloud_learner.tables import (
     INSTALLATIONS,
     PHONES,
     RELEASES,
-    VERDICTS,
+)
+from cloud_learner.verdict_store import (
+    claimed_complete,
+    deciding_verdict,
+    record_verdict,
+    store_more_verdicts,
 )
 from sync.codec import encode_episode
-from sync.messages import AssignmentsAccepted, Birth, EpisodeUpload, Event, Health, Offline
+from sync.messages import (
+    AssignmentsAccepted,
+    Birth,
+    EpisodeUpload,
+    Event,
+    Health,
+    Offline,
+)
 from sync.session import Received
 from sync.vocabulary import (
-    ActionKind,
     Episode,
-    FinishStatus,
     TemplateInfo,
     Verdict,
-    VerdictSource,
 )
 
-_TRUST = (VerdictSource.CODE, VerdictSource.PROBE, VerdictSource.OWNER, VerdictSource.JUDGE)
 _INSTALLED = frozenset({"trial", "committed"})
 """States of an update in which its release plays."""
 
@@ -139,7 +147,8 @@ def record_seen(connection: Connection, device_ids: Sequence[str], *, now_ms: in
 def record_episode(connection: Connection, origin: Origin, upload: EpisodeUpload) -> bool:
     """Store an episode with its verdicts and close its assignment; False where it came before.
 
-    A second episode of one assignment is stored and marked `duplicate`: it counts nowhere.
+    A second episode of one assignment is stored and marked `duplicate`: it counts nowhere. An
+    episode that comes again with a further verdict (its owner's) brings that verdict.
     """
     episode = upload.episode
     assigned = connection.execute(
@@ -154,7 +163,7 @@ def record_episode(connection: Connection, origin: Origin, upload: EpisodeUpload
         row["batch"], row["app"] = assigned.batch, assigned.app
         row["duplicate"] = bool(assigned.episode_id)
     if not insert_new(connection, EPISODES, row):
-        return False
+        return store_more_verdicts(connection, origin.device_id, upload.verdicts)
     number = one(connection, select(EPISODES.c.row).where(EPISODES.c.id == episode.id))
     connection.execute(insert(EPISODE_BODIES).values(row=number, body=encode_episode(episode)))
     for verdict in upload.verdicts:
@@ -168,25 +177,6 @@ def record_episode(connection: Connection, origin: Origin, upload: EpisodeUpload
     elif assigned is not None:
         count(connection, "duplicates")
     return True
-
-
-def record_verdict(connection: Connection, verdict: Verdict) -> None:
-    """Store one verdict; one verifier of one version says one thing of an episode."""
-    insert_new(
-        connection,
-        VERDICTS,
-        {
-            "episode_id": verdict.episode_id,
-            "verifier": verdict.verifier,
-            "verifier_version": verdict.verifier_version,
-            "source": verdict.source.value,
-            "score": verdict.score,
-            "progress": verdict.progress,
-            "goal_reached": verdict.goal_reached,
-            "checks": msgspec.to_builtins(verdict.checks),
-            "side_effects": list(verdict.side_effects),
-        },
-    )
 
 
 def record_event(connection: Connection, origin: Origin, event: Event) -> bool:
@@ -266,20 +256,6 @@ def announced_templates(rows: Sequence[Any]) -> tuple[TemplateInfo, ...]:  # dec
     infos = (msgspec.convert(entry, TemplateInfo) for entries in rows for entry in entries)
     by_name = {info.name: info for info in infos}
     return tuple(by_name[name] for name in sorted(by_name))
-
-
-def deciding_verdict(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """The verdict that counts: code before probe before owner before judge."""
-    decided = [verdict for verdict in verdicts if verdict.score is not None]
-    return min(decided or verdicts, key=lambda verdict: _TRUST.index(verdict.source), default=None)
-
-
-def claimed_complete(episode: Episode) -> bool:
-    """Whether the policy ended the episode by saying that the goal is reached."""
-    if not (episode.end_reason.terminated and episode.steps):
-        return False
-    last = episode.steps[-1].action
-    return last.kind is ActionKind.ANSWER or last.status is FinishStatus.COMPLETE
 
 
 def _episode_row(origin: Origin, episode: Episode, verdict: Verdict | None) -> dict[str, Any]:

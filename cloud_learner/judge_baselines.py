@@ -39,7 +39,7 @@ class LexicalJudge:
         share: of the goal's words that mean something, how many have to be there.
     """
 
-    share: float = 0.6
+    share: float = 0.4
     name: str = "lexical"
     version: str = "1"
 

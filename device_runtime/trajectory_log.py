@@ -124,10 +124,27 @@ class TrajectoryLog:
             for episode, verdicts in rows:
                 self._append(episode, tuple(verdicts))
 
-    def judge_again(self, verdict: Verdict) -> None:
-        """Store a later verdict on a logged episode. Idempotent by verifier, version and source."""
+    def judge_again(self, verdict: Verdict) -> bool:
+        """Store a later verdict on a logged episode, and queue it for the cloud with its episode.
+
+        Whoever said something under the same verifier, version and source says it anew: what was
+        said first stays. In one transaction; the episode travels along, so that the order in which
+        messages arrive does not matter.
+
+        Returns: False where nothing is new: it was said before, or no such episode is logged.
+        """
         with transaction(self.connection):
-            self._store_verdict(verdict)
+            row = self.connection.execute(
+                "SELECT enc, body FROM episodes WHERE id = ?", (verdict.episode_id,)
+            ).fetchone()
+            if row is None or not self._store_verdict(verdict):
+                return False
+            enqueue(
+                self.connection,
+                EpisodeUpload(episode=_episode(*row), verdicts=self._verdicts(verdict.episode_id)),
+                created_at_ms=self._clock.wall_ms(),
+            )
+            return True
 
     def record(self, event: Event) -> None:
         """Queue an event for the cloud."""
@@ -169,7 +186,7 @@ class TrajectoryLog:
         ).fetchone()
         waiting, parked = self.connection.execute(
             "SELECT count(*), coalesce(sum(parked_reason IS NOT NULL), 0) FROM outbox "
-            "WHERE kind = 'episode_upload'"
+            "WHERE seq IN (SELECT upload_seq FROM episodes)"
         ).fetchone()
         return LogCounts(logged, logged - waiting, parked, env_errors, env_steps)
 
@@ -208,8 +225,9 @@ class TrajectoryLog:
         for verdict in verdicts:
             self._store_verdict(verdict)
 
-    def _store_verdict(self, verdict: Verdict) -> None:
-        self.connection.execute(
+    def _store_verdict(self, verdict: Verdict) -> bool:
+        """Store a verdict; False where the same verifier said something before."""
+        cursor = self.connection.execute(
             "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (
                 verdict.episode_id,
@@ -219,6 +237,7 @@ class TrajectoryLog:
                 encode_verdict(verdict),
             ),
         )
+        return cursor.rowcount == 1
 
     def _verdicts(self, episode_id: EpisodeId) -> tuple[Verdict, ...]:
         rows = self.connection.execute(

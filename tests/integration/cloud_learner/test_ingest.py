@@ -366,7 +366,7 @@ def test_episodes_are_found_by_what_they_are(ingest, reports):
 
 
 def test_answers_count_as_claims():
-    from cloud_learner.ingest_store import claimed_complete
+    from cloud_learner.verdict_store import claimed_complete
     from sync.vocabulary import FinishStatus, answer
 
     def ended(action, reason=EndReason.FINISH):
