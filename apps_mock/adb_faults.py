@@ -192,6 +192,10 @@ class WireFaults:
         with self._lock:
             return tuple(self._injected)
 
+    def is_armed(self, kind: FaultKind) -> bool:
+        """Whether a fault of that kind may still strike; decides and records nothing."""
+        return any(fault.kind is kind for fault in self.armed)
+
     def strikes(self, kind: FaultKind, where: str) -> Injected | None:
         """Decide at an opportunity of `kind`; what strikes is recorded and counted down."""
         fault = self.take(kind, where)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from apps_mock.phone_state import PhoneState
 from device_runtime.ports import PhoneInfo
@@ -32,7 +32,7 @@ class ClonePhone(Protocol):
         """Characters into the focused field, if any."""
         ...
 
-    def press(self, keycode: int) -> object:
+    def press(self, keycode: int, *, times: int = 1) -> object:
         """One key, by Android's code."""
         ...
 
@@ -56,6 +56,14 @@ class ClonePhone(Protocol):
         """What the clone holds, for the commands that ask; None where nothing is loaded."""
         ...
 
+    def restore(self, state: PhoneState) -> None:
+        """Go on from a state, such as one that a command changed."""
+        ...
+
+    def resize(self, width_px: int, height_px: int) -> None:
+        """Give the screen another size, as turning the phone does; apps keep their state."""
+        ...
+
     @property
     def keyboard_shown(self) -> bool:
         """Whether the on-screen keyboard is up."""
@@ -77,6 +85,7 @@ class Answer:
     file: bytes | None = None
 
 
+@runtime_checkable
 class RecordedPhone(Protocol):
     """Answers of a phone that was recorded, in place of a clone behind the daemon.
 
@@ -93,6 +102,6 @@ class RecordedPhone(Protocol):
         """What the phone answered to a command, by its name and arguments.
 
         None where the recording has no such command; it is then counted and ends with code 127 as
-        an unknown one. Called from the daemon's thread, under its lock; must not block.
+        an unknown one. Called from the daemon's thread; must not block.
         """
         ...

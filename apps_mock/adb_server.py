@@ -11,28 +11,29 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from apps_mock.adb_auth import KnownKeys
-from apps_mock.adb_commands import PhoneCommands, properties
+from apps_mock.adb_behind import Behind, CloneBehind, RecordingBehind
+from apps_mock.adb_device import MockDevice
 from apps_mock.adb_faults import WireFaults
-from apps_mock.adb_files import Files
 from apps_mock.adb_link_faults import OfflinePeriod, over_bad_link
-from apps_mock.adb_ports import ClonePhone
+from apps_mock.adb_ports import ClonePhone, RecordedPhone
 from apps_mock.adb_profile import PhoneProfile
-from apps_mock.adb_shell_service import ShellSession
-from apps_mock.adb_streams import ByteStream, Service
-from apps_mock.adb_sync import SyncSession
+from apps_mock.adb_services import Services
+from apps_mock.adb_streams import Service
 from apps_mock.adb_wire import Connection
-from apps_mock.android_facts import stored_files
 from apps_mock.errors import DaemonError
-from apps_mock.registry import APPS
 from sync.clock import Clock, SystemClock
 
 HOST: Final = "127.0.0.1"
 EMULATOR_PORTS: Final = range(5555, 5586)
 START_TIMEOUT_S: Final = 10.0
+RESTART_MS: Final = 300
+LOGGED: Final = 10_000
+"""How many services the log remembers."""
 
 _Connected = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -40,12 +41,12 @@ __all__ = ["ClonePhone", "MockAdbDaemon"]
 
 
 class MockAdbDaemon:
-    """The daemon over one clone.
+    """The daemon over one clone, or over the recording of a phone.
 
     Args:
-        phone: what the commands drive.
+        phone: what the commands drive, or what answers them.
         port: where to listen; 0 lets the machine choose.
-        packages: the apps that `pm list packages` names; by default all clones.
+        packages: the apps that may be on the phone; by default all clones.
         clock: the phone's time.
         profile: what kind of phone it is on the wire.
         faults: what goes wrong, also while the daemon runs; nothing by default.
@@ -53,11 +54,12 @@ class MockAdbDaemon:
     Attributes:
         lock: whoever else uses the clone holds it meanwhile.
         faults: the faults, to arm, to clear and to read afterwards.
+        services: the services that were opened, the latest last, as they were asked for.
     """
 
     def __init__(
         self,
-        phone: ClonePhone,
+        phone: ClonePhone | RecordedPhone,
         *,
         port: int = 0,
         packages: Sequence[str] | None = None,
@@ -68,16 +70,25 @@ class MockAdbDaemon:
         self.lock = threading.RLock()
         self.profile = profile or PhoneProfile()
         self.faults = faults or WireFaults(seed=self.profile.seed)
+        self.services: deque[str] = deque(maxlen=LOGGED)
+        clock = clock or SystemClock()
+        self._behind: Behind
+        if isinstance(phone, RecordedPhone):
+            self._behind = RecordingBehind(phone, now_s=lambda: clock.wall_ms() // 1000)
+        else:
+            device = MockDevice(
+                phone,
+                lock=self.lock,
+                clock=clock,
+                profile=self.profile,
+                faults=self.faults,
+                packages=packages,
+            )
+            self._behind = CloneBehind(device)
+        self._services = Services(self._behind, is_old=self.profile.is_old, restarted=self._restart)
+        self._port = port
         self._keys = KnownKeys(self.profile.auth)
         self._offline = OfflinePeriod()
-        self._phone = phone
-        self._port = port
-        self._clock = clock or SystemClock()
-        self._files = Files(self._now_s, stored=self._stored)
-        named = [app.package for app in APPS.values()] if packages is None else packages
-        self._commands = PhoneCommands(
-            phone, self.lock, files=self._files, now_s=self._now_s, packages=named
-        ).table()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
@@ -93,6 +104,11 @@ class MockAdbDaemon:
     def serial(self) -> str:
         """What `adb connect` takes and `adb -s` names afterwards."""
         return f"{HOST}:{self._port}"
+
+    @property
+    def unknown_commands(self) -> Counter[str]:
+        """Commands that the phone does not have, and how often each was asked for."""
+        return self._behind.unknown
 
     def start(self) -> None:
         """Listen; returns once connections are accepted.
@@ -122,12 +138,9 @@ class MockAdbDaemon:
             self._loop.call_soon_threadsafe(self._stopping.set)
         thread.join(START_TIMEOUT_S)
 
-    def _stored(self) -> Mapping[str, int]:
-        state = self._phone.loaded_state()
-        return {} if state is None else stored_files(state)
-
-    def _now_s(self) -> int:
-        return self._clock.wall_ms() // 1000
+    def _restart(self) -> None:
+        """The phone restarts: nobody reaches it for a while."""
+        self._offline.begin(RESTART_MS)
 
     def _run(self) -> None:
         asyncio.run(self._serve())
@@ -171,8 +184,8 @@ class MockAdbDaemon:
 
     def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Connection:
         names = ("ro.product.name", "ro.product.model", "ro.product.device")
-        known = properties(self._phone)
-        facts = "".join(f"{name}={known[name]};" for name in names)
+        known = self._behind.properties()
+        facts = "".join(f"{name}={known.get(name, '')};" for name in names)
         features = f"features={','.join(self.profile.features)}" if self.profile.features else ""
         return Connection(
             reader,
@@ -183,34 +196,10 @@ class MockAdbDaemon:
         )
 
     def _service(self, name: str, connection: Connection) -> Service | None:
-        service = self._healthy_service(name)
+        self.services.append(name)
+        service = self._services.find(name, connection)
         if service is None:
             return None
         return over_bad_link(
             service, name, faults=self.faults, link=connection, offline=self._offline
         )
-
-    def _healthy_service(self, name: str) -> Service | None:
-        kind, _, command = name.partition(":")
-        kind, *options = kind.split(",")
-        if kind == "sync":
-            return self._sync
-        if kind == "shell":
-            return self._shell(command, options)
-        if kind == "exec":
-            return self._shell(command, ["raw"])
-        return None
-
-    def _shell(self, command: str, options: list[str]) -> Service:
-        async def serve(stream: ByteStream) -> None:
-            session = ShellSession(
-                stream,
-                framed="v2" in options,
-                is_terminal="pty" in options or not (command or "raw" in options),
-            )
-            await session.run(command, self._commands, self._files)
-
-        return serve
-
-    async def _sync(self, stream: ByteStream) -> None:
-        await SyncSession(stream, self._files).run()

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import Mapping
+from collections import Counter
+from functools import partial
 from typing import Final
 
+from apps_mock.adb_behind import Behind
 from apps_mock.adb_builtins import ShellExit
-from apps_mock.adb_calls import Command
-from apps_mock.adb_files import Files
 from apps_mock.adb_shell import Shell
 from apps_mock.adb_streams import ByteStream
 
@@ -30,21 +30,27 @@ class ShellSession:
     Args:
         framed: whether the peer asked for the v2 framing.
         is_terminal: whether the peer asked for a terminal, whose echo is then done here.
+        crlf: whether output goes through a terminal that turns line feeds into CR LF.
     """
 
-    def __init__(self, stream: ByteStream, *, framed: bool, is_terminal: bool) -> None:
+    def __init__(self, stream: ByteStream, *, framed: bool, is_terminal: bool, crlf: bool) -> None:
         self._stream = stream
         self._framed = framed
         self._is_terminal = is_terminal
+        self._crlf = crlf
         self._frames = bytearray()
         self._is_input_closed = False
         self._reading: asyncio.Task[bytes] | None = None
         self._typed_ahead = b""
 
-    async def run(self, line: str, commands: Mapping[str, Command], files: Files) -> None:
+    async def run(self, line: str, behind: Behind) -> None:
         """Run `line`, or what is typed where it is empty, and send the exit code."""
         shell = Shell(
-            commands, files, write_output=self._write_output, read_chunk=self._read_command_input
+            behind.commands,
+            behind.files,
+            write_output=self._write_output,
+            read_chunk=self._read_command_input,
+            missing=partial(_count, behind.unknown),
         )
         try:
             code = await (shell.run(line) if line.strip() else self._interact(shell))
@@ -57,7 +63,7 @@ class ShellSession:
             await self._stream.write(_HEADER.pack(EXIT, 1) + bytes([code & 0xFF]))
 
     async def _write_output(self, descriptor: int, data: bytes) -> None:
-        if self._is_terminal:
+        if self._crlf:
             data = data.replace(b"\n", b"\r\n")
         if not data:
             return
@@ -161,3 +167,7 @@ class ShellSession:
     async def _prompt(self) -> None:
         if self._is_terminal:
             await self._write_output(STDOUT, PROMPT)
+
+
+def _count(unknown: Counter[str], name: str) -> None:
+    unknown[name] += 1

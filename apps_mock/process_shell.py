@@ -7,19 +7,15 @@ behind the daemon.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from threading import RLock
 
 from apps_mock.adb_builtins import ShellExit
 from apps_mock.adb_calls import nothing
-from apps_mock.adb_commands import PhoneCommands
-from apps_mock.adb_files import Files
+from apps_mock.adb_commands import CloneCommands
+from apps_mock.adb_device import MockDevice
 from apps_mock.adb_ports import ClonePhone
 from apps_mock.adb_shell import Shell
-from apps_mock.android_facts import stored_files
-from apps_mock.registry import APPS
 from device_runtime.adb import ShellResult
-from sync.clock import Clock, SystemClock
+from sync.clock import Clock
 
 
 class ProcessShell:
@@ -30,16 +26,9 @@ class ProcessShell:
     """
 
     def __init__(self, phone: ClonePhone, *, clock: Clock | None = None) -> None:
-        self._phone = phone
-        self._clock = clock or SystemClock()
-        self._files = Files(self._now_s, stored=self._stored)
-        self._commands = PhoneCommands(
-            phone,
-            RLock(),
-            files=self._files,
-            now_s=self._now_s,
-            packages=[app.package for app in APPS.values()],
-        ).table()
+        device = MockDevice(phone, clock=clock)
+        self._files = device.files
+        self._commands = CloneCommands(device).table
 
     def shell(self, command: str) -> ShellResult:
         """Output and exit code of `command`."""
@@ -57,10 +46,3 @@ class ProcessShell:
         except ShellExit as end:
             code = end.code
         return ShellResult(bytes(written[1]), bytes(written[2]), code & 0xFF)
-
-    def _now_s(self) -> int:
-        return self._clock.wall_ms() // 1000
-
-    def _stored(self) -> Mapping[str, int]:
-        state = self._phone.loaded_state()
-        return {} if state is None else stored_files(state)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from threading import RLock
 
 import pytest
 
 from apps_mock.adb_builtins import ShellExit
-from apps_mock.adb_commands import PhoneCommands
-from apps_mock.adb_files import Files
+from apps_mock.adb_commands import CloneCommands
+from apps_mock.adb_device import MockDevice
 from apps_mock.adb_shell import Shell
 from device_runtime.ports import PhoneInfo
 from device_runtime.ui_tree import Node, to_xml
+from sync.clock import ManualClock
 
 NOW_S = 1_700_000_000
 PNG = b"PNG..."
@@ -38,7 +38,7 @@ class RecordingPhone:
     def type_text(self, text):
         self.inputs.append(("text", text))
 
-    def press(self, keycode):
+    def press(self, keycode, *, times=1):
         self.inputs.append(("key", keycode))
 
     def open_app(self, name):
@@ -50,11 +50,17 @@ class RecordingPhone:
     def foreground(self):
         return "org.clock", "org.clock.Main"
 
-    def screenshot(self):
-        return PNG
-
     def loaded_state(self):
         return None
+
+    def restore(self, state):
+        raise AssertionError("nothing is loaded")
+
+    def resize(self, width_px, height_px):
+        raise AssertionError("nothing turns it")
+
+    def screenshot(self):
+        return PNG
 
 
 class Terminal:
@@ -62,14 +68,11 @@ class Terminal:
 
     def __init__(self, typed=b""):
         self.phone = RecordingPhone()
-        self.files = Files(lambda: NOW_S)
-        commands = PhoneCommands(
-            self.phone,
-            RLock(),
-            files=self.files,
-            now_s=lambda: NOW_S,
-            packages=["org.clock", "org.mail"],
-        )
+        clock = ManualClock(NOW_S * 1000)
+        device = MockDevice(self.phone, clock=clock, packages=["org.clock", "org.mail"])
+        self.device = device
+        self.files = device.files
+        commands = CloneCommands(device).table
         self.written = []
 
         async def write(descriptor, data):
@@ -80,7 +83,7 @@ class Terminal:
         async def read():
             return pieces.pop() if pieces else b""
 
-        self.shell = Shell(commands.table(), self.files, write_output=write, read_chunk=read)
+        self.shell = Shell(commands, self.files, write_output=write, read_chunk=read)
 
     def type(self, line):
         """Exit code, standard output, standard error."""
@@ -218,12 +221,13 @@ def test_file_outside_the_writable_folders_is_refused(terminal, path):
         ("input text 'a%sb'", [("text", "a b")]),
         ("input text it\\'s", [("text", "it's")]),
         ("input keyevent 4 KEYCODE_HOME enter", [("key", 4), ("key", 3), ("key", 66)]),
-        ("input keyevent --longpress 26", [("key", 26)]),
+        ("input keyevent --longpress 24", [("key", 24)]),
+        ("input keyevent KEYCODE_A 8 62", [("text", "a"), ("text", "1"), ("text", " ")]),
+        ("input tap 1 1; input keyevent SLEEP; input tap 2 2", [("touch", 1, 1, 0)]),
+        ("input keyevent POWER; input keyevent WAKEUP; input tap 2 2", [("touch", 2, 2, 0)]),
         ("input motionevent DOWN 1 2; input motionevent UP 1 2", [("touch", 1, 2, 0)]),
         ("input motionevent DOWN 1 2; input motionevent UP 9 9", [("swipe", 1, 2, 9, 9, 300)]),
         ("am start -a android.intent.action.MAIN -c android.intent.category.HOME", [("key", 3)]),
-        ("am force-stop org.clock", [("key", 3)]),
-        ("am force-stop org.other", []),
     ],
 )
 def test_input_commands_reach_the_phone(terminal, line, played):
@@ -244,7 +248,7 @@ def test_input_commands_reach_the_phone(terminal, line, played):
         "input keyevent NO_SUCH_KEY",
         "input keyevent 99999",
         "input text",
-        "input text grüße",
+        "input tap 1e9 2",
         "input fly 1 2",
     ],
 )
@@ -289,10 +293,13 @@ def test_the_status_bar_moves_the_shade_where_it_is_not_there_yet(
         ("settings get global window_animation_scale", "0\n"),
         ("settings get global nothing", "null\n"),
         ("settings put system x 1; settings get system x", "1\n"),
-        ("pm list packages", "package:org.clock\npackage:org.mail\n"),
-        ("pm list packages -3 mail", "package:org.mail\n"),
-        ("cmd package list packages clock", "package:org.clock\n"),
-        ("am start -n org.clock/.Main", "Starting: Intent { cmp=org.clock/.Main }\n"),
+        ("pm list packages -3", "package:org.clock\npackage:org.mail\n"),
+        ("pm list packages -3 org.mail", "package:org.mail\n"),
+        ("cmd package list packages org.clock", "package:org.clock\n"),
+        (
+            "am start -S -n org.clock/org.clock.Main",
+            "Starting: Intent { cmp=org.clock/.Main }\n",
+        ),
         ("monkey -p org.clock 1 | head -1", "Events injected: 1\n"),
         (
             "dumpsys window windows | grep mCurrentFocus",
@@ -314,9 +321,9 @@ def test_command_prints_what_clients_parse(terminal, line, printed):
         ("monkey -p org.no 1", 252),
         ("uiautomator events", 2),
         ("screencap", 2),
-        ("wm fly", 2),
-        ("pm install x", 255),
-        ("am stack list", 255),
+        ("wm fly", 255),
+        ("pm install /sdcard/none.apk", 1),
+        ("am fly", 255),
     ],
 )
 def test_command_that_cannot_be_done_has_an_exit_code(terminal, line, expected):
@@ -324,6 +331,29 @@ def test_command_that_cannot_be_done_has_an_exit_code(terminal, line, expected):
 
     assert code == expected
     assert out + error
+
+
+def test_text_beyond_ascii_breaks_the_input_command_as_on_a_phone(terminal):
+    code, _, error = terminal.type("input text 'gr\u00fc\u00dfe'")
+
+    assert code == 255
+    assert "NullPointerException" in error
+    assert terminal.phone.inputs == []
+
+
+def test_starting_what_is_in_front_already_only_warns(terminal):
+    code, _, error = terminal.type("am start -n org.clock/.Main")
+
+    assert (code, error.startswith("Warning: Activity not started")) == (0, True)
+
+
+def test_unknown_commands_are_counted(terminal):
+    counted = []
+    terminal.shell._missing = counted.append
+
+    terminal.type("nope; nope; echo $(never)")
+
+    assert counted == ["nope", "nope", "never"]
 
 
 def test_dump_file_is_the_screen(terminal):
