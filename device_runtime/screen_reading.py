@@ -59,7 +59,8 @@ class ScreenReader:
         if known is None:
             picture = picture_of(png)
             lines = self._lines.lines(picture)
-            shapes = shapes_in(picture, [line.bounds for line in lines])
+            words = [line.bounds for line in lines if line.icon_name is None]
+            shapes = shapes_in(picture, words)
             known = (lines, shapes, picture.shape[1], picture.shape[0])
             if len(self._seen) >= REMEMBERED_PICTURES:
                 self._seen.popitem(last=False)

@@ -34,18 +34,12 @@ _Thing = TypeVar("_Thing", TextLine, Icon)
 _APP_BAR_DP: Final = 68
 _CONTROL_DP: Final = (30, 112)
 _CARD_DP: Final = 170
+_EDGE_DP: Final = 5
 _TOUCH_DP: Final = 48
+_CARET_DP: Final = 4
 _WIDE_SHARE: Final = 0.55
-_SURE_OF_ONE: Final = 0.95
-_GLYPHS: Final = {
-    **dict.fromkeys("+＋十", "New"),
-    **dict.fromkeys("×✕", "Close"),
-    **dict.fromkeys("←<＜", "Navigate up"),
-    **dict.fromkeys("三≡", "Menu"),
-    **dict.fromkeys(":：⋮", "More options"),
-    **dict.fromkeys("✓√", "Done"),
-}
-"""What icons are called that look like a character."""
+_MORE: Final = "More options"
+_BACK: Final = "Navigate up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +85,12 @@ class _Guess:
         self._dp = shapes.dp
         self._width, self._top, self._bottom = found.width_px, top, bottom
         self._boxes = [box for box in shapes.boxes if box[1] >= top and _centre(box)[1] < bottom]
-        self._dividers = [row for row in shapes.dividers if top < row < bottom]
-        self._lines, glyphs = _told_apart(_between(found.lines, top, bottom))
-        self._icons = [*_between(shapes.icons, top, bottom), *glyphs]
+        self._dividers = [
+            row for row in shapes.dividers if top < row < bottom and not self._is_edge(row)
+        ]
+        lines = _between(found.lines, top, bottom)
+        self._lines = [line for line in lines if line.icon_name is None]
+        self._icons = _named(_between(shapes.icons, top, bottom), lines)
 
     def elements(self) -> list[Element]:
         """Everything that was found, once."""
@@ -105,6 +102,11 @@ class _Guess:
             *self._of_icons(),
             *self._scroller(),
         ]
+
+    def _is_edge(self, row: int) -> bool:
+        """Whether a line across the screen is the upper or lower edge of boxes."""
+        near = _EDGE_DP * self._dp
+        return any(min(abs(row - box[1]), abs(row - box[3])) < near for box in self._boxes)
 
     def _of_boxes(self) -> Iterable[Element]:
         for box in self._boxes:
@@ -122,13 +124,15 @@ class _Guess:
     def _of_box(
         self, box: Rect, lines: Sequence[TextLine], icons: Sequence[Icon]
     ) -> Sequence[Element]:
-        wide = box[2] - box[0] >= _WIDE_SHARE * self._width
-        high = box[3] - box[1] >= _CONTROL_DP[0] * self._dp
-        if not lines and not icons:
-            return [Element(_FIELD, box, clickable=True, editable=True)] if wide and high else []
+        is_bar = box[2] - box[0] >= _WIDE_SHARE * self._width
+        is_bar = is_bar and box[3] - box[1] >= _CONTROL_DP[0] * self._dp
+        icons = [icon for icon in icons if self._is_inside(icon.bounds, box)]
+        if not lines and is_bar and not any(icon.name for icon in icons):
+            kind = _PICKER if icons else _FIELD
+            return [Element(kind, box, clickable=True, editable=not icons)]
         if not lines:
-            return [Element(_ICON, box, description=icons[0].name, clickable=True)]
-        if len(lines) == 1 and wide and high and self._is_left_hand(box, lines[0].bounds):
+            return [Element(_ICON, box, description=icon.name, clickable=True) for icon in icons]
+        if len(lines) == 1 and is_bar and self._is_left_hand(box, lines[0].bounds):
             kind = _PICKER if icons else _FIELD
             text = lines[0].text.rstrip("|")
             return [Element(kind, box, text=text, clickable=True, editable=not icons)]
@@ -137,6 +141,12 @@ class _Guess:
         if _side_by_side(lines):
             return [Element(_BUTTON, line.bounds, text=line.text, clickable=True) for line in lines]
         return [Element(_ROW, box, clickable=True), *_plain(lines)]
+
+    def _is_inside(self, icon: Rect, box: Rect) -> bool:
+        """Whether an icon stands in its box, and is neither the caret nor a rounded corner."""
+        quarter = (box[3] - box[1]) // 4
+        is_level = box[1] + quarter < _centre(icon)[1] < box[3] - quarter
+        return is_level and icon[2] - icon[0] > _CARET_DP * self._dp
 
     def _is_left_hand(self, box: Rect, text: Rect) -> bool:
         """Whether text begins at one end of its box, as in a field, and not in the middle."""
@@ -221,9 +231,9 @@ class _Guess:
                 continue
             name = icon.name
             if not name and bottom - top > 2.2 * (right - left):
-                name = _GLYPHS["⋮"]
+                name = _MORE
             elif not name and bottom <= bar and right < 0.2 * self._width:
-                name = _GLYPHS["←"]
+                name = _BACK
             if name or top < bar or right - left >= 18 * self._dp:
                 yield Element(_ICON, self._touchable(icon.bounds), description=name, clickable=True)
 
@@ -250,17 +260,19 @@ class _Guess:
         self._icons = [icon for icon in self._icons if icon not in icons]
 
 
-def _told_apart(lines: Iterable[TextLine]) -> tuple[list[TextLine], list[Icon]]:
-    """Lines that say something, and icons that the reader took for a character."""
-    words, icons = [], []
+def _named(icons: Iterable[Icon], lines: Iterable[TextLine]) -> list[Icon]:
+    """The icons, each with the name of the character that was read in it, and the rest of those."""
+    named = list(icons)
     for line in lines:
-        name = _GLYPHS.get(line.text)
-        is_letter = line.text.isdigit() or line.score >= _SURE_OF_ONE
-        if name is None and (len(line.text) > 1 or is_letter):
-            words.append(line)
+        name = line.icon_name
+        if name is None:
+            continue
+        at = next((n for n, icon in enumerate(named) if _meet(icon.bounds, line.bounds)), None)
+        if at is None:
+            named.append(Icon(line.bounds, name=name))
         else:
-            icons.append(Icon(line.bounds, name=name or ""))
-    return words, icons
+            named[at] = replace(named[at], name=name)
+    return named
 
 
 def _with_focus(elements: list[Element], at: tuple[int, int], found: Found) -> list[Element]:
@@ -314,6 +326,10 @@ def _between(things: Iterable[_Thing], top: int, bottom: int) -> list[_Thing]:
 
 def _centre(bounds: Rect) -> tuple[int, int]:
     return (bounds[0] + bounds[2]) // 2, (bounds[1] + bounds[3]) // 2
+
+
+def _meet(one: Rect, other: Rect) -> bool:
+    return _contains(one, *_centre(other)) or _contains(other, *_centre(one))
 
 
 def _contains(box: Rect, x: int, y: int) -> bool:

@@ -32,6 +32,18 @@ _PADDING_SHARE: Final = 0.08
 """Share of a line's height that is read around it."""
 
 
+_SURE_OF_ONE: Final = 0.95
+_GLYPHS: Final = {
+    **dict.fromkeys("+＋十", "New"),
+    **dict.fromkeys("×✕", "Close"),
+    **dict.fromkeys("←<＜", "Navigate up"),
+    **dict.fromkeys("三≡", "Menu"),
+    **dict.fromkeys(":：⋮", "More options"),
+    **dict.fromkeys("✓√", "Done"),
+}
+"""What icons are called that look like a character."""
+
+
 @dataclass(frozen=True, slots=True)
 class TextLine:
     """One line of text; `score` is how sure the reader is, 0..1."""
@@ -39,6 +51,15 @@ class TextLine:
     text: str
     bounds: Rect
     score: float
+
+    @property
+    def icon_name(self) -> str | None:
+        """None for words; for what must be an icon, what it is called, empty where unknown."""
+        name = _GLYPHS.get(self.text)
+        if name is not None:
+            return name
+        is_word = len(self.text) > 1 or self.text.isdigit() or self.score >= _SURE_OF_ONE
+        return None if is_word else ""
 
 
 class LineReader:
