@@ -1,0 +1,141 @@
+import pytest
+
+from device_runtime.guard_rules import owned_rules
+from device_runtime.label_words import WordList, is_disguised, scripts
+
+RULES = owned_rules()
+
+
+def kinds(label):
+    harmless = RULES.harmless.in_labels
+    return {
+        one.name for one in RULES.consequences if one.wording.in_labels.found_in(label, harmless)
+    }
+
+
+@pytest.mark.parametrize(
+    ("label", "kind"),
+    [
+        ("Send", "send"),
+        ("SEND MESSAGE", "send"),
+        ("Pay €12.40", "pay"),
+        ("Call Alice", "call"),
+        ("Move to trash", "delete"),
+        ("Factory reset", "reset"),
+        ("Absenden", "send"),
+        ("Jetzt kaufen", "buy"),
+        ("LÖSCHEN", "delete"),
+        ("Losche", "delete"),
+        ("Kostenpflichtig bestellen", "order"),
+        ("Auf Werkseinstellungen zurücksetzen", "reset"),
+        ("送信する", "send"),
+        ("今すぐ購入", "buy"),
+        ("アンインストール", "uninstall"),
+        ("注文を確定する", "order"),
+        ("إرسال", "send"),
+        ("ارسل", "send"),
+        ("والدفع الآن", "pay"),
+        ("للإرسال", "send"),
+        ("تأكيد الطلب", "order"),
+        ("إلغاء التثبيت", "uninstall"),
+        ("اتصل", "call"),
+    ],
+)
+def test_consequences_are_found_in_four_languages(label, kind):
+    assert kind in kinds(label)
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "S e n d",
+        "Sen d",
+        "Se\u200bnd",
+        "S\u00adend",
+        "Ｓｅｎｄ",
+        "𝗦𝗲𝗻𝗱",
+        "ⓢⓔⓝⓓ",
+        "🅢🅔🅝🅓",
+        "🇸🇪🇳🇩",
+        "s̶e̶n̶d̶",
+        "ꜱᴇɴᴅ",
+        "Ѕend",
+        "Ѕеnԁ",
+        "S3nd",
+        "$end",
+        "sEnD",
+        "SendNow",
+        "SENDNOW",
+        "send_now",
+        "\u202edneS\u202c Send",
+        "Please, send!",
+        "送 信",
+        "إِرْسَال",
+        "ارســال",
+        "ﺇﺭﺳﺎﻝ",
+    ],
+)
+def test_a_disguised_send_is_a_send(label):
+    assert "send" in kinds(label)
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "Sender",
+        "Resend period",
+        "Postcode",
+        "Order history",
+        "Payment history",
+        "Call log",
+        "Calendar",
+        "Shared with me",
+        "Don't allow",
+        "Don’t allow",
+        "Not now",
+        "Cancel",
+        "Buyer protection",
+        "Absender",
+        "Ordner",
+        "Teilnehmer",
+        "Postfach",
+        "Nicht zulassen",
+        "送信済み",
+        "購入履歴",
+        "電話番号",
+        "許可しない",
+        "المرسل",
+        "عدم السماح",
+        "سجل الطلبات",
+        "",
+    ],
+)
+def test_words_that_only_look_like_one_are_not(label):
+    assert kinds(label) == set()
+
+
+def test_a_harmless_wording_hides_nothing_beside_it():
+    assert kinds("Order history · Buy again") == {"buy"}
+    assert kinds("Don't allow. Send now") == {"send"}
+    assert "send" in kinds("送信済みを送信")
+
+
+def test_a_word_for_whole_labels_counts_alone_only():
+    assert "order" in kinds("Order")
+    assert kinds("Order 672565") == set()
+
+
+def test_letters_of_two_alphabets_in_one_word_are_a_disguise():
+    assert is_disguised("Ѕend")
+    assert not is_disguised("Send в Москву")
+    assert not is_disguised("送信Send")
+
+
+def test_scripts_of_a_label_are_those_of_its_letters():
+    assert scripts("Отправить 5") == {"CYRILLIC"}
+    assert scripts("送るＡ") == {"JAPANESE", "LATIN"}
+    assert scripts("12 €") == frozenset()
+
+
+def test_a_list_without_words_finds_nothing():
+    assert WordList.of([]).found_in("Send") is None
