@@ -48,6 +48,15 @@ class Seen:
     screenshot: Screenshot | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Elements of a screen, the picture beside them, and what they are marked with."""
+
+    screenshot: Screenshot | None
+    elements: tuple[Element, ...]
+    marks: tuple[ScreenMark, ...] = ()
+
+
 class Observer:
     """The eyes of the driver of one phone.
 
@@ -75,6 +84,8 @@ class Observer:
         self._blank_panels: set[str] = set()
         self.warnings: tuple[str, ...] = ()
         """What the phone printed that was no answer, each once."""
+        self.touched: Size | None = None
+        """Where the finger was last, in touches' pixels; None where that tells nothing."""
 
     @property
     def facts(self) -> PhoneFacts:
@@ -188,12 +199,10 @@ class Observer:
             raise PhoneFaultError(f"{self._link.serial} was turned during the look; look again")
         size = self._size(look.state, rotation)
         shot = look.screenshot and self._upright(self._noted(look.screenshot), size, rotation)
-        elements = elements_of(hierarchy.roots, *size)
-        marks = look.state.marks
-        if not elements:
-            shot, elements, marks = self._treeless(shot, size, marks)
-        seen = Seen(self._observation(look.state, size, rotation, elements, marks), shot)
-        return self._marked_blank(seen)
+        read = Read(shot, elements_of(hierarchy.roots, *size))
+        if not read.elements:
+            read = self._treeless(shot, look.state, size)
+        return self._marked_blank(self._observed(read, look.state, size, rotation))
 
     def _size(self, state: ScreenState, rotation: int) -> Size:
         """Width and height of the upright screen, in touches' pixels."""
@@ -203,26 +212,20 @@ class Observer:
             raise PhoneFaultError(f"{self._link.serial} was turned during the look; look again")
         return state.size
 
-    def _observation(
-        self,
-        state: ScreenState,
-        size: Size,
-        rotation: int,
-        elements: tuple[Element, ...],
-        marks: tuple[ScreenMark, ...],
-    ) -> Observation:
+    def _observed(self, read: Read, state: ScreenState, size: Size, rotation: int) -> Seen:
         if not (state.package or state.window):
             state = self._with_activity(state)
-        return Observation(
+        observation = Observation(
             width_px=size[0],
             height_px=size[1],
-            elements=elements,
+            elements=read.elements,
             rotation=rotation,
             package=state.package,
             activity=state.activity,
             keyboard_shown=state.keyboard_shown,
-            marks=tuple(mark for mark in ScreenMark if mark in {*marks, *state.marks}),
+            marks=tuple(mark for mark in ScreenMark if mark in {*read.marks, *state.marks}),
         )
+        return Seen(observation, read.screenshot)
 
     def _with_activity(self, state: ScreenState) -> ScreenState:
         """The state with what the activity manager says is in front, where no window says it."""
@@ -232,21 +235,19 @@ class Observer:
         found = read_state(answer, self._settings.display)
         return replace(state, package=found.package, activity=found.activity)
 
-    def _treeless(
-        self, shot: Screenshot | None, size: Size, marks: tuple[ScreenMark, ...]
-    ) -> tuple[Screenshot, tuple[Element, ...], tuple[ScreenMark, ...]]:
+    def _treeless(self, shot: Screenshot | None, state: ScreenState, size: Size) -> Read:
         """What an empty tree means: a screen that shows nothing, one to be read, or a fault.
 
         Raises: TreeUnavailableError: the picture shows something, and nobody reads pictures.
         """
         shot = shot or self.screenshot()
         if shot.is_blank():
-            return shot, (), marks
+            return Read(shot, ())
         if self._reader is None:
             raise TreeUnavailableError(
                 f"{self._link.serial} shows something, but its tree is empty", reason="empty"
             )
-        return shot, self._reader(shot.png, size), (*marks, ScreenMark.NO_TREE)
+        return Read(shot, self._read(self._reader, shot, state, size), (ScreenMark.NO_TREE,))
 
     def _read_picture(self, reader: ScreenReader, fault: TreeUnavailableError) -> Seen:
         """An observation of a screen without a tree, read from its picture."""
@@ -256,10 +257,33 @@ class Observer:
         rotation = state.rotation or 0
         size = self._size(state, rotation)
         shot = self._upright(self.screenshot(), size, rotation)
-        elements = reader(shot.png, size)
-        marks = (ScreenMark.NO_TREE,)
-        seen = Seen(self._observation(state, size, rotation, elements, marks), shot)
-        return self._marked_blank(seen)
+        read = Read(shot, self._read(reader, shot, state, size), (ScreenMark.NO_TREE,))
+        return self._marked_blank(self._observed(read, state, size, rotation))
+
+    def _read(
+        self, reader: ScreenReader, shot: Screenshot, state: ScreenState, size: Size
+    ) -> tuple[Element, ...]:
+        """What a picture shows, in touches' pixels."""
+        across, down = size[0] / shot.width_px, size[1] / shot.height_px
+        touched = self.touched
+        read = reader.read(
+            shot.png,
+            package=state.package,
+            touched=touched and (round(touched[0] / across), round(touched[1] / down)),
+            keyboard_shown=state.keyboard_shown,
+        )
+        return tuple(
+            replace(
+                element,
+                bounds=(
+                    round(element.bounds[0] * across),
+                    round(element.bounds[1] * down),
+                    round(element.bounds[2] * across),
+                    round(element.bounds[3] * down),
+                ),
+            )
+            for element in read
+        )
 
     def _upright(self, shot: Screenshot, size: Size, rotation: int) -> Screenshot:
         """The picture as the owner sees it.

@@ -22,7 +22,7 @@ from device_runtime.adb_settings import AdbPhoneSettings
 from device_runtime.adb_state import SYSTEM_UI
 from device_runtime.adb_text import TextEntry, holds_letters, is_plain, same_letters
 from device_runtime.errors import InvalidActionError, UnknownTaskError
-from device_runtime.gestures import InputEvent, Pause, StartApp, Text, clearing, input_events
+from device_runtime.gestures import InputEvent, Pause, StartApp, Text, Touch, clearing, input_events
 from device_runtime.ports import ActOutcome, PhoneInfo, ResetOutcome, ScreenReader
 from sync.clock import Clock, SystemClock
 from sync.vocabulary import Action, ActionKind, Assignment, Element, Observation
@@ -112,6 +112,7 @@ class AdbPhone:
     def forget(self) -> None:
         """What is known is out of date: somebody else changed the phone."""
         self._observer.forget()
+        self._observer.touched = None
         self._home = ""
         self._in_front.clear()
         self._unsettle()
@@ -226,6 +227,9 @@ class AdbPhone:
     def _send(self, shell: ShellEvents, batch: list[InputEvent]) -> None:
         """Send a batch once, in one command line, and empty it."""
         commands = shell.commands(batch)
+        for event in batch:
+            if isinstance(event, Touch):
+                self._observer.touched = (event.x_px, event.y_px)
         started = next((event.name for event in batch if isinstance(event, StartApp)), "")
         batch.clear()
         if not commands:

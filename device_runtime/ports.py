@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
@@ -83,8 +83,27 @@ class Phone(Protocol):
         ...
 
 
-ScreenReader = Callable[[bytes, tuple[int, int]], tuple[Element, ...]]
-"""Elements that a picture (PNG) shows, with bounds in a screen of the given width and height."""
+class ScreenReader(Protocol):
+    """Reads pictures of screens, for phones whose view hierarchy cannot be had."""
+
+    def read(
+        self,
+        png: bytes,
+        *,
+        package: str = "",
+        touched: tuple[int, int] | None = None,
+        keyboard_shown: bool | None = None,
+    ) -> tuple[Element, ...]:
+        """The elements that a picture shows, in its own pixels and in reading order.
+
+        Args:
+            package: of the app in front; empty where unknown.
+            touched: where the finger was last, in the picture's pixels.
+            keyboard_shown: None where nobody knows.
+
+        Raises: PhoneFaultError: the picture is none, or not all of one.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)

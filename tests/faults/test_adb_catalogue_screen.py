@@ -57,15 +57,16 @@ def two_panels(on: str = INNER) -> str:
     return FACTS + PANELS + VIEWPORT.format(on)
 
 
-def reading(elements=(), log=None):
-    """A reader of screens that finds these elements."""
+class Reader:
+    """Finds the same elements in every picture."""
 
-    def read(picture, size):
-        if log is not None:
-            log.append((picture, size))
-        return elements
+    def __init__(self, *elements):
+        self.elements = elements
+        self.asked = []
 
-    return read
+    def read(self, png, **known):
+        self.asked.append((png, known))
+        return self.elements
 
 
 def test_01_text_before_the_picture_is_cut_off_and_kept_as_a_warning():
@@ -214,16 +215,32 @@ def test_17_screen_that_never_rests_is_a_typed_fault_and_no_empty_screen():
 
 def test_17_screen_that_never_rests_is_read_from_its_picture_where_somebody_can():
     found = Element("text", (1, 2, 3, 4), text="Play")
-    log: list[tuple[bytes, tuple[int, int]]] = []
-    client = ScriptedClient(NOT_IDLE, image=png())
+    client = ScriptedClient(NOT_IDLE, image=png(720, 1600))
     client.answers["dumpsys window"] = said(FOCUS)
+    reader = Reader(found)
 
-    seen = phone_on(client, reader=reading((found,), log)).observe()
+    seen = phone_on(client, reader=reader).observe()
 
     assert seen.elements == (found,)
     assert seen.marks == (ScreenMark.NO_TREE,)
     assert seen.package == "org.app"
-    assert log == [(png(), (720, 1600))]
+    known = {"package": "org.app", "touched": None, "keyboard_shown": False}
+    assert reader.asked == [(png(720, 1600), known)]
+
+
+def test_17_what_is_read_from_a_larger_picture_lies_where_touches_go():
+    found = Element("text", (100, 200, 300, 400), text="Play")
+    client = ScriptedClient(look(), NOT_IDLE, image=png(1440, 3200))
+    client.answers["dumpsys window"] = said(FOCUS)
+    reader = Reader(found)
+    phone = phone_on(client, reader=reader)
+    phone.observe()
+    phone.act(tap(0.5, 0.25))
+
+    (element,) = phone.observe().elements
+
+    assert element.bounds == (50, 100, 150, 200)
+    assert reader.asked[0][1]["touched"] == (720, 800)
 
 
 def test_18_null_root_is_a_typed_fault():
@@ -354,9 +371,9 @@ def test_26_empty_tree_of_a_screen_that_shows_nothing_is_an_empty_screen_and_say
 
 def test_26_empty_tree_is_read_from_the_picture_where_somebody_can():
     found = Element("text", (0, 0, 9, 9), text="Play")
-    client = ScriptedClient(look(EMPTY_DUMP), image=png())
+    client = ScriptedClient(look(EMPTY_DUMP), image=png(720, 1600))
 
-    seen = phone_on(client, reader=reading((found,))).observe()
+    seen = phone_on(client, reader=Reader(found)).observe()
 
     assert (seen.elements, seen.marks) == ((found,), (ScreenMark.NO_TREE,))
 
