@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -54,8 +55,10 @@ def bench_policy(
     policy.use(_RELEASE)
     requests = _requests(elements, actions, Random(0))
 
-    def decide_alone(request: PolicyRequest) -> list[Decided]:
-        return policy.decide([_encoded(request)])
+    decided: list[Decided] = []
+
+    def decide_alone(request: PolicyRequest) -> None:
+        decided.extend(policy.decide([_encoded(request)]))
 
     alone = [_cpu_ms(partial(decide_alone, request)) for request in requests]
     ready = [_encoded(one) for one in requests]
@@ -71,7 +74,14 @@ def bench_policy(
         batch=batch,
         batched_actions_per_cpu_s=round(actions / farm * 1000),
         base=policy.base_digest,
+        decisions=decisions_digest(decided),
     )
+
+
+def decisions_digest(decided: Sequence[Decided]) -> str:
+    """SHA-256 (hex) over what was chosen: the same wherever the same base runs as it should."""
+    chosen = "\n".join(",".join(str(choice.choice) for choice in one.decisions) for one in decided)
+    return hashlib.sha256(chosen.encode()).hexdigest()
 
 
 def _some_adapter(policy: OnnxPolicy) -> dict[str, npt.NDArray[np.float32]]:
