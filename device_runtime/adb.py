@@ -153,7 +153,7 @@ class AdbClient:
         said = self.execute(serial, f"{command}; echo {mark}$?", timeout_s=timeout_s)
         output, found, code = said.rpartition(mark.encode())
         digits = code.strip()
-        if not found or not digits.isdigit() or not code.endswith(b"\n"):
+        if not found or not (digits.isdigit() and len(digits) <= 3) or not code.endswith(b"\n"):
             raise PhoneLostError(f"the link to {serial} ended before the command did")
         return ShellResult(output, b"", int(digits))
 

@@ -23,10 +23,12 @@ FACTS_COMMAND: Final = (
 
 Size = tuple[int, int]
 
-_SIZE = re.compile(r"(Physical|Override) size: (\d{1,5})x(\d{1,5})")
+_SIZE = re.compile(r"(Physical|Override) size: ([1-9]\d{0,4})x([1-9]\d{0,4})\b")
 _DENSITY = re.compile(r"(Physical|Override) density: (\d{1,5})")
 _PANEL = re.compile(r"^Display (\d+) \(HWC display \d+\)", re.MULTILINE)
-_VIEWPORT = re.compile(r"DisplayViewport\{[^{}]*?displayId=(\d+), uniqueId='local:(\d+)'[^{}]*\}")
+_VIEWPORT = re.compile(
+    r"DisplayViewport\{[^{}]*?displayId=(\d{1,9}), uniqueId='local:(\d+)'[^{}]*\}"
+)
 _ASPECT_TOLERANCE: Final = 0.02
 
 

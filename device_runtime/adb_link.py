@@ -31,6 +31,7 @@ _ADVICE: Final = {
     "offline": "plug it in again, or switch its wireless debugging off and on",
     "not listed": "check its cable or its address",
 }
+_DENIED: Final = b"INJECT_EVENTS"
 _Result = TypeVar("_Result")
 _log = structlog.get_logger()
 
@@ -176,19 +177,27 @@ class AdbLink:
 
 
 def require_done(serial: str, result: ShellResult) -> ShellResult:
-    """The result of a command that went well.
+    """The result of a command that acts, which went well.
 
     Raises:
         InputDeniedError: the phone lets nobody inject touches and keys.
         PhoneFaultError: the command failed in another way.
     """
-    said = " ".join((result.stderr + b" " + result.stdout).decode(errors="replace").split())
-    if "INJECT_EVENTS" in said:
+    if _DENIED in result.stderr or _DENIED in result.stdout:
         raise InputDeniedError(
             f"{serial} forbids injected touches; allow them in its developer options "
             '("USB debugging (Security settings)" on some makes)'
         )
+    return require_ended(serial, result)
+
+
+def require_ended(serial: str, result: ShellResult) -> ShellResult:
+    """The result of a command that ended without an error code.
+
+    Raises: PhoneFaultError: it did not.
+    """
     if result.exit_code != 0:
+        said = " ".join((result.stderr or result.stdout[:400]).decode(errors="replace").split())
         raise PhoneFaultError(
             f"{serial} ended a command with code {result.exit_code}: {said[:200] or 'no word'}"
         )

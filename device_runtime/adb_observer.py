@@ -22,7 +22,7 @@ from device_runtime.adb_facts import (
     read_facts,
     turned,
 )
-from device_runtime.adb_link import AdbLink, require_done
+from device_runtime.adb_link import AdbLink, require_ended
 from device_runtime.adb_look import STATE_COMMAND, Look, LookRequest
 from device_runtime.adb_ready import KEYCODE_WAKEUP
 from device_runtime.adb_screenshot import Screenshot, read_screenshot
@@ -94,7 +94,7 @@ class Observer:
         Raises: PhoneLostError, PhoneFaultError: it does not say.
         """
         if self._facts is None:
-            answer = require_done(self._link.serial, self._link.ask(FACTS_COMMAND))
+            answer = require_ended(self._link.serial, self._link.ask(FACTS_COMMAND))
             try:
                 self._facts = read_facts(answer.stdout.decode(errors="replace"))
             except PhoneFaultError as error:
@@ -174,7 +174,7 @@ class Observer:
             screencap=self._screencap,
             display=self._settings.display,
         )
-        answer = require_done(self._link.serial, self._link.ask(request.command))
+        answer = require_ended(self._link.serial, self._link.ask(request.command))
         try:
             look = request.read(answer.stdout)
         except PhoneFaultError as error:

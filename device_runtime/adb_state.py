@@ -25,15 +25,17 @@ KEYBOARD_LINES: Final = "mInputShown"
 SYSTEM_UI: Final = "com.android.systemui"
 _SECURE_FLAG: Final = 0x2000
 _PERMISSION_PACKAGES: Final = ("permissioncontroller", "packageinstaller")
-_DISPLAY = re.compile(r"^\s*Display(?:: mDisplayId=|Content#| #)(\d+)")
-_SIZES = re.compile(r"\binit=(\d{1,5})x(\d{1,5})\b.*?\bcur=(\d{1,5})x(\d{1,5})\b")
+_DISPLAY = re.compile(r"^\s*Display(?:: mDisplayId=|Content#| #)(\d{1,9})")
+_SIZES = re.compile(
+    r"\binit=([1-9]\d{0,4})x([1-9]\d{0,4})\b.*?\bcur=([1-9]\d{0,4})x([1-9]\d{0,4})\b"
+)
 _FOCUS = re.compile(r"(mCurrentFocus|mFocusedApp|topResumedActivity|m?ResumedActivity)[=:]\s*(.*)")
 _RECORD = re.compile(r"\w+\{(\w+) (?:u\d+ )?(.*?)\}?\s*$")
 _COMPONENT = re.compile(r"([A-Za-z][\w.]*)/([\w.$]+)")
 _TITLED = re.compile(r"(Application Not Responding|Application Error): *([\w.]+)?")
 _WINDOW = re.compile(r"^\s*Window #\d+ Window\{(\w+) ")
 _FLAGS = re.compile(r"(?<![A-Za-z])fl=(?:#([0-9a-fA-F]+)|([A-Z0-9_ |]+))")
-_ROTATION = re.compile(r"\bm(?:Current)?Rotation=(?:ROTATION_)?(\d+)")
+_ROTATION = re.compile(r"\bm(?:Current)?Rotation=(?:ROTATION_)?(\d{1,3})\b")
 _KEYGUARD = re.compile(
     r"\b(?:mDreamingLockscreen|mShowingLockscreen|isStatusBarKeyguard|mKeyguardShowing)=(\w+)"
 )
