@@ -1,9 +1,12 @@
-"""`outrider do "GOAL"`: one goal on one phone, now, step by step before somebody's eyes."""
+"""`outrider do "GOAL"`: one goal on one phone, now, step by step before somebody's eyes.
+
+Ctrl-C stops within one step and leaves the phone at its home screen; a second one ends the program.
+"""
 
 from __future__ import annotations
 
-import sys
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -11,17 +14,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from outrider.acting import RELEASE, Actor, actor_of, installed_actor
-from outrider.errors import CommandError, MisuseError
+from outrider.acting import Actor, actor_of, installed_actor
+from outrider.do_play import Seat, Thumb, play, show_first
+from outrider.errors import MisuseError
 from outrider.options import Json
 from outrider.output import Output
-from sync.step_text import described
-from sync.vocabulary import Action, EndReason, Split, Step
+from sync.vocabulary import Split
 
 if TYPE_CHECKING:
+    from device_runtime.adb import AdbClient
+    from device_runtime.conditions import Conditions
     from device_runtime.ports import Phone, Verifier
-    from device_runtime.safety import Safety
-    from device_runtime.seats import Played
+    from device_runtime.probes import ProbeSet, Shell
+    from outrider.owned_phone import OwnerRules
     from sync.vocabulary import Assignment
 
 ADB_PORT = 5037
@@ -35,19 +40,26 @@ class PhoneKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Seat:
-    """The phone that is played on, who acts, and where it is logged (None: nowhere)."""
+class _Opened:
+    """A phone that can be played on.
+
+    Attributes:
+        judge: judges from the phone's own state; None where nobody can.
+        shell: what probes ask.
+        read_conditions: battery, network and owner of the phone.
+        is_clone: it is brought into a start state; a person's phone is left as it is.
+    """
 
     phone: Phone
-    verifier: Verifier | None
-    actor: Actor
-    device_id: str
-    folder: Path | None
+    judge: Verifier | None
+    shell: Shell
+    read_conditions: Callable[[], Conditions]
+    is_clone: bool
 
 
 def do(
     goal: Annotated[
-        str, typer.Argument(metavar="GOAL", help="What to do; not needed with --task.")
+        str, typer.Argument(metavar="GOAL", help="What to do; not needed with --task or --probe.")
     ] = "",
     *,
     serial: Annotated[
@@ -64,10 +76,20 @@ def do(
     split: Annotated[Split, typer.Option("--split", help="Where they are drawn from.")] = (
         Split.TEST
     ),
+    probe: Annotated[
+        list[Path] | None,
+        typer.Option("--probe", help="Probe file that judges the end; more than one may be."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the first action and do nothing.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Agree to whatever is asked.")] = False,
+    thumb: Annotated[
+        Thumb | None, typer.Option("--thumb", help="Your verdict; else it is asked at a terminal.")
+    ] = None,
+    rules: Annotated[
+        Path | None, typer.Option("--rules", help="A guard.toml in place of the phone's own.")
+    ] = None,
     bundle: Annotated[
         Path | None, typer.Option("--bundle", help="Act with this release's file.")
     ] = None,
@@ -91,20 +113,35 @@ def do(
     from device_runtime.errors import UnknownTaskError
 
     out = Output(json_lines=json)
+    probes = _probes(probe or [])
     assignment = _assignment(
-        goal, task=task, seed=seed, split=split, steps=steps, on_clone=serial is None
+        goal.strip() or _goal_of(probes, task),
+        task=task,
+        seed=seed,
+        split=split,
+        steps=steps,
+        on_clone=serial is None,
     )
+    _require_about(probes, assignment.goal)
     folder = None if data is None else _phone_folder(data, device)
-    opened, verifier = _phone(serial, adb_port)
-    with closing(opened):
+    owner = _owner_rules(rules, folder)
+    with _opened(serial, adb_port) as opened:
         actor = _actor(policy, bundle=bundle, base=base, data=data, folder=folder)
+        seat = Seat(
+            phone=opened.phone,
+            verifier=_verifier(opened, probes),
+            actor=actor,
+            device_id=device,
+            folder=folder,
+            rules=owner,
+            read_conditions=opened.read_conditions,
+        )
         assignment = replace(assignment, actor=actor.name)
-        seat = _Seat(opened, verifier, actor, device, folder)
         try:
             if dry_run:
-                _show_first(seat, assignment, out, prepares=serial is None)
+                show_first(seat, assignment, out, prepares=opened.is_clone)
             else:
-                _finish(_play(seat, assignment, _safety(out, agrees=yes), out), seat, out)
+                play(seat, assignment, out, agrees=yes, given=thumb)
         except UnknownTaskError as error:
             raise MisuseError(str(error)) from error
 
@@ -121,7 +158,7 @@ def _assignment(
     from device_runtime.errors import UnknownTaskError
     from sync.vocabulary import Assignment, AssignmentId, Purpose, new_uuid7
 
-    if bool(goal.strip()) == bool(task):
+    if bool(goal) == bool(task):
         raise MisuseError('say what to do: outrider do "GOAL", or --task T without a goal')
     if task and not on_clone:
         raise MisuseError("--task needs the mock phone: leave --serial out, or say a goal")
@@ -133,7 +170,7 @@ def _assignment(
         id=AssignmentId(f"do.{new_uuid7()}"),
         template=task,
         suite="" if template is None else template.app,
-        goal=goal.strip(),
+        goal=goal,
         seed=seed,
         split=split,
         look=look_of(task, split, seed),
@@ -165,145 +202,98 @@ def _actor(
     return actor_of(policy, bundle=bundle, base=base)
 
 
-def _phone(serial: str | None, adb_port: int) -> tuple[Phone, Verifier | None]:
-    """The phone, and who judges what happens on it."""
+def _probes(files: list[Path]) -> list[ProbeSet]:
+    """The probes in files.
+
+    Raises: MisuseError: one cannot be understood.
+    """
+    from device_runtime.errors import SettingsError
+    from device_runtime.probe_files import read_probes
+
+    try:
+        return [read_probes(file) for file in files]
+    except SettingsError as error:
+        raise MisuseError(str(error)) from error
+
+
+def _goal_of(probes: list[ProbeSet], task: str) -> str:
+    """The goal that probes are about, where nobody says another."""
+    return "" if task else next((each.goal for each in probes if each.goal), "")
+
+
+def _require_about(probes: list[ProbeSet], goal: str) -> None:
+    """Nothing where each set of probes is about the goal.
+
+    Raises: MisuseError: one is about another.
+    """
+    for each in probes:
+        if goal and not each.is_about(goal):
+            raise MisuseError(
+                f"the probes of {each.name} are about {each.goal!r}, not {goal!r}: leave one out"
+            )
+
+
+def _owner_rules(named: Path | None, folder: Path | None) -> OwnerRules:
+    """The rules of a person's phone, on the mock phone too: what is rehearsed is what is done.
+
+    Raises: MisuseError: a file holds something that is no rule.
+    """
+    from device_runtime.errors import SettingsError
+    from outrider.owned_phone import GUARD_FILE, owner_rules
+
+    try:
+        return owner_rules(named, None if folder is None else folder / GUARD_FILE)
+    except SettingsError as error:
+        raise MisuseError(str(error)) from error
+
+
+def _verifier(opened: _Opened, probes: list[ProbeSet]) -> Verifier | None:
+    """Who judges: probes where there are some, else the clone from its state."""
+    from device_runtime.probes import ProbeVerifier
+
+    return ProbeVerifier(probes, opened.shell) if probes else opened.judge
+
+
+@contextmanager
+def _opened(serial: str | None, adb_port: int) -> Iterator[_Opened]:
+    """The phone, let go of at the end.
+
+    Raises: MisuseError: there is no adb server, or no such phone that is ready.
+    """
     if serial is None:
         from apps_mock.own_goals import OwnGoalPhone
+        from apps_mock.process_shell import ProcessShell
+        from device_runtime.conditions import MAINS
 
         clone = OwnGoalPhone()
-        return clone, clone
-    from outrider.phone_run import adb_phone
+        with closing(clone):
+            yield _Opened(clone, clone, ProcessShell(clone), lambda: MAINS, is_clone=True)
+        return
+    from device_runtime.adb import AdbClient
+    from device_runtime.adb_phone import AdbPhone
+    from device_runtime.probe_shell import AdbShell
+    from outrider.owned_phone import conditions_of
 
-    return adb_phone(serial, adb_port), None
-
-
-def _safety(out: Output, *, agrees: bool) -> Safety:
-    """The rules of a person's phone, on the mock phone too: what is rehearsed is what is done."""
-    from device_runtime.guard_rules import owned_rules
-    from device_runtime.safety import Safety
-
-    def ask(question: str, action: Action) -> bool:
-        agreed = agrees or _answered_yes(question)
-        out.event("question", question=question, action=action.kind, agreed=agreed)
-        return agreed
-
-    return Safety(guard_rules=owned_rules(), ask_owner=ask)
-
-
-def _answered_yes(question: str) -> bool:
-    """Ask on the terminal; silence means no."""
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    answer = sys.stdin.readline()
-    if not answer.endswith("\n"):
-        sys.stderr.write("\n")
-    return answer.strip().lower() in {"y", "yes"}
-
-
-def _play(seat: _Seat, assignment: Assignment, safety: Safety, out: Output) -> Played:
-    """Play the goal to its end, each step shown as it is done."""
-    from device_runtime.seats import SeatPhone, Seats
-    from sync.clock import SystemClock
-    from sync.vocabulary import DeviceId, ReleaseId, new_uuid7
-
-    def show(assignment: Assignment, step: Step) -> None:
-        del assignment
-        out.event("step", index=step.index, action=described(step), valid=step.valid)
-
-    table = Seats(
-        [SeatPhone(seat.phone, seat.verifier)],
-        seat.actor.actors.policy_for,
-        device_id=DeviceId(seat.device_id),
-        clock=SystemClock(),
-        new_id=new_uuid7,
-        safety=safety,
-        on_step=show,
-    )
-    table.start(assignment, release_id=ReleaseId(seat.actor.release_id))
-    while True:
-        for played in table.turn():
-            return played
-
-
-def _show_first(seat: _Seat, assignment: Assignment, out: Output, *, prepares: bool) -> None:
-    """Choose the first action on the screen as it is, and show it instead of doing it.
-
-    Args:
-        prepares: whether the phone is a clone, which is brought into its start state; a person's
-            phone is only looked at.
-    """
-    from device_runtime import guard
-    from device_runtime.agent import EpisodeMachine, EpisodeOrigin
-    from device_runtime.guard_rules import owned_rules
-    from device_runtime.ports import ResetOutcome
-    from sync.clock import SystemClock
-    from sync.vocabulary import DeviceId, new_uuid7
-
-    chooser = seat.actor.actors.policy_for(assignment, seat.phone)
-    machine = EpisodeMachine(
-        assignment,
-        EpisodeOrigin(DeviceId(seat.device_id)),
-        clock=SystemClock(),
-        new_id=new_uuid7,
-        encodes=chooser.wants_encoding,
-    )
-    machine.begin(seat.phone.reset(assignment) if prepares else ResetOutcome(assignment.goal))
-    request = machine.see(seat.phone.observe())
-    assert request is not None  # a budget is one step at least
-    action = chooser.decide([request])[0].action
-    match guard.decide(action, request.observation, owned_rules()):
-        case guard.Allowed():
-            ruling = "allowed"
-        case guard.Denied(reason):
-            ruling = f"denied: {reason}"
-        case guard.AskOwner(question):
-            ruling = f"asked first: {question}"
-    first = described(Step(index=0, observation=request.observation, action=action))
-    out.event("would", index=0, action=first, ruling=ruling)
-    out.summary(goal=request.goal, dry_run=True, steps=0, release_id=_release(seat))
-
-
-def _finish(played: Played, seat: _Seat, out: Output) -> None:
-    """Log the episode and tell what came of it.
-
-    Raises: CommandError: the phone broke.
-    """
-    episode, verdict = played.episode, played.verdict
-    if seat.folder is not None:
-        _log(played, seat.folder)
-    if verdict is not None:
-        out.event(
-            "verdict",
-            score=verdict.score,
-            success=verdict.success,
-            progress=verdict.progress,
-            failed=[check.name for check in verdict.checks if not check.passed],
-            side_effects=verdict.side_effects,
+    client = AdbClient(adb_port)
+    _require_ready(client, adb_port, serial)
+    with closing(AdbPhone(client, serial)) as phone:
+        yield _Opened(
+            phone,
+            None,
+            AdbShell(client, serial),
+            lambda: conditions_of(client, serial),
+            is_clone=False,
         )
-    out.summary(
-        goal=episode.goal,
-        id=episode.id,
-        release_id=_release(seat),
-        steps=len(episode.steps),
-        end_reason=episode.end_reason,
-        end_detail=episode.end_detail,
-        success=None if verdict is None else verdict.success,
-        logged=seat.folder is not None,
-    )
-    if episode.end_reason is EndReason.ENV_ERROR:
-        raise CommandError(f"the phone broke: {episode.end_detail}")
 
 
-def _release(seat: _Seat) -> str | None:
-    return seat.actor.release_id if seat.actor.name == RELEASE else None
+def _require_ready(client: AdbClient, adb_port: int, serial: str) -> None:
+    """Nothing where the phone can be asked.
 
+    Raises: MisuseError: what is in the way, and what to do about it.
+    """
+    from outrider.doctor_link import reach
 
-def _log(played: Played, folder: Path) -> None:
-    from device_runtime.trajectory_log import TrajectoryLog
-    from outrider.phone_folders import log_of
-    from sync.clock import SystemClock
-    from sync.vocabulary import new_uuid7
-
-    log = TrajectoryLog.open(log_of(folder), clock=SystemClock(), new_id=new_uuid7)
-    with closing(log):
-        log.append(played.episode, played.verdicts)
+    reached = reach(client, adb_port, serial=serial, program_version=None)
+    for finding in reached.findings:
+        if not finding.ok:
+            raise MisuseError(f"{finding.check}: {finding.found}; {finding.hint}")
