@@ -26,7 +26,14 @@ from device_runtime.secret_patterns import (
     secrets_in,
     speaks_of_codes,
 )
-from device_runtime.slot_names import OPENING, WRITTEN, is_secret_field, kind_of, written
+from device_runtime.slot_names import (
+    OPENING,
+    SECRET_FIELDS,
+    WRITTEN,
+    is_secret_field,
+    kind_of,
+    written,
+)
 from sync.vocabulary import Action, Element, Observation, Rect, SlotRef
 
 _SHORTEST_HIDDEN: Final = 4
@@ -75,10 +82,12 @@ def redact(
     Args:
         goal: numbers and addresses that it names are no secrets.
     """
+    if not (rules.thorough or _any_secret(observation.elements, rules)):
+        return Redacted(observation, known)
     screen = _Screen(observation.elements, rules, _named_by(goal, rules))
     if not (screen.has_secrets or (rules.thorough and known)):
         return Redacted(observation, known)
-    names = _Names(known)
+    names = _Names(known, rules)
     elements = tuple(
         screen.hidden(index, element, names) for index, element in enumerate(observation.elements)
     )
@@ -104,7 +113,7 @@ def redact_goal(
     secrets = [one for one in secrets_in(goal, rules) if rules.goals or one.kind == "owner"]
     if not secrets:
         return goal, known
-    names = _Names(known)
+    names = _Names(known, rules)
     for secret in secrets:
         names.name(secret)
     return _replaced(goal, secrets, names), names.slots
@@ -122,11 +131,17 @@ def resolve(action: Action, slots: Mapping[str, str]) -> Action:
     return replace(action, text=WRITTEN.sub(lambda found: slots[found[1]], action.text))
 
 
+def _is_hint(slot: str, text: str) -> bool:
+    """Whether a "password" is what an empty field says: "Password" stands in other labels, too."""
+    return kind_of(slot) == "password" and SECRET_FIELDS.is_all_of(text)
+
+
 class _Names:
     """The names of secrets in one episode."""
 
-    def __init__(self, known: Mapping[str, str]) -> None:
+    def __init__(self, known: Mapping[str, str], rules: RedactionRules) -> None:
         self.slots = dict(known)
+        self._spares_hints = rules.thorough
         self._of = {Secret(kind_of(slot), text).key: slot for slot, text in known.items()}
 
     def name(self, secret: Secret) -> str:
@@ -145,12 +160,25 @@ class _Names:
         shown = {
             text: slot
             for slot, text in self.slots.items()
-            if len(text) >= _SHORTEST_HIDDEN and text in label
+            if len(text) >= _SHORTEST_HIDDEN
+            and text in label
+            and not (self._spares_hints and _is_hint(slot, text))
         }
         if not shown:
             return label
         pattern = "|".join(re.escape(text) for text in sorted(shown, key=len, reverse=True))
         return re.sub(pattern, lambda found: written(shown[found[0]]), label)
+
+
+def _any_secret(elements: tuple[Element, ...], rules: RedactionRules) -> bool:
+    """Whether a clone's screen shows any secret; asked at every step of a farm."""
+    for element in elements:
+        text, description = element.text, element.description
+        if text and (secrets_in(text, rules) or (element.password and rules.password_fields)):
+            return True
+        if description and secrets_in(description, rules):
+            return True
+    return False
 
 
 class _Screen:
@@ -182,7 +210,9 @@ class _Screen:
             is_masked = self._rules.thorough and _MASKS.issuperset(whole.text)
             mark = _MASKED if is_masked else written(names.name(whole))
             text = mark if element.text else ""
-            description = self._hidden_label(element.description, names) if text else mark
+            description = element.description
+            if self._rules.thorough:
+                description = self._hidden_label(description, names) if text else mark
         if text == element.text and description == element.description:
             return element
         return replace(element, text=text, description=description)

@@ -48,7 +48,7 @@ _CODE = re.compile(
     f"|\\b(?:use|enter|type)\\s+(?P<used>{_DIGITS})\\s+(?:to|as)\\b",
     re.IGNORECASE,
 )
-_MIXED_CODE = re.compile(f"{_WORDS}(?:\\s+is|\\s+lautet)?\\s*[:：]?\\s*(?P<after>{_MIXED})")
+_MIXED_CODE = re.compile(f"(?i:{_WORDS})(?:\\s+is|\\s+lautet)?\\s*[:：]?\\s*(?P<after>{_MIXED})")
 _MIXED_WORDS = re.compile(_WORDS, re.IGNORECASE)
 _ALONE = re.compile(f"(?:[A-Z]{{1,3}}-)?(?P<code>{_DIGITS})")
 _CARD = re.compile(r"(?<!\d)\d(?:[ \u00a0.\-]?\d){12,18}(?!\d)")
@@ -69,9 +69,9 @@ _CARD_STARTS: Final = frozenset("23456")
 _GAP = "[\\s\\-.\u00ad]*"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RedactionRules:
-    """What counts as a secret.
+    """What counts as a secret. Compared by identity, so that caches find it at once.
 
     Attributes:
         password_fields: the text of fields that the platform marks as passwords.

@@ -12,7 +12,7 @@ OPENING: Final = "⟨"
 CLOSING: Final = "⟩"
 WRITTEN: Final = re.compile(f"{OPENING}([a-z]+_[0-9]+){CLOSING}")
 
-_SECRET_FIELDS: Final = WordList.of(
+SECRET_FIELDS: Final = WordList.of(
     """password passwd passwort kennwort passcode passphrase pwd pin パスワード 暗証番号
     السر المرور""".split()
 )
@@ -42,4 +42,4 @@ def is_secret_field(element: Element) -> bool:
     if not element.editable:
         return False
     own_id = element.resource_id.rpartition("/")[2].replace("_", " ")
-    return bool(_SECRET_FIELDS.found_in(own_id) or _SECRET_FIELDS.found_in(element.description))
+    return bool(SECRET_FIELDS.found_in(own_id) or SECRET_FIELDS.found_in(element.description))
