@@ -71,7 +71,8 @@ def intent_of(words: Sequence[str]) -> Intent:
     while left:
         word = left.pop(0)
         if word in _EXTRAS:
-            intent.extras[_next(left, word)] = _next(left, word)
+            name = _next(left, word)
+            intent.extras[name] = _next(left, word)
         elif word == "-c":
             intent.categories.append(_next(left, word))
         elif word in names:
