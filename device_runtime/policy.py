@@ -36,8 +36,15 @@ _ENCODER, _DECODER = 0, 1
 _LOGITS = ["types", "pointers", "words"]
 _PROBE_TOKENS = 5
 
-_BATCH = 16
-"""Most observations in one run: with more, the states leave the processor's cache."""
+_MOST_TOKENS = 1024
+"""Most tokens in one run, padding included: with more, the states leave the processor's cache."""
+
+_RUN_TOKENS = 70
+"""What starting another run costs, in tokens (`batches` weighs it against padding)."""
+
+_MOST_TEXTS = 16_384
+"""Strings whose vectors are kept, some ten megabytes: a phone shows a few thousand in a day, a
+farm of a thousand seats that many between two turns, and none of them for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +71,14 @@ class OnnxGraphs:
         return {"mask": batch.mask, **dict(zip(self._memory_names, outputs, strict=True))}
 
     def decoder(
-        self, memory: dict[str, npt.NDArray[np.float32]], prefix: npt.NDArray[np.int64]
+        self,
+        memory: dict[str, npt.NDArray[np.float32]],
+        prefix: npt.NDArray[np.int64],
+        rows: Sequence[int] | None = None,
     ) -> Logits:
-        """Logits of the decision after `prefix`."""
+        """Logits of the decision after `prefix`, for some rows of the memory or for all."""
+        if rows is not None:
+            memory = {name: value.take(rows, axis=0) for name, value in memory.items()}
         feed = {"prefix": prefix, **memory}
         return Logits(*self._decoder.run(_LOGITS, feed, self._options[_DECODER]))
 
@@ -90,7 +102,7 @@ class OnnxPolicy:
         """
         self._description = _read_description(base_dir)
         try:
-            self._table = TextTable(np.load(base_dir / TABLE_FILE))
+            self._table = TextTable(np.load(base_dir / TABLE_FILE), most_texts=_MOST_TEXTS)
             self._sessions = (
                 _session(base_dir / ENCODER_FILE, threads),
                 _session(base_dir / DECODER_FILE, threads),
@@ -186,16 +198,14 @@ class OnnxPolicy:
     def decide(self, requests: Sequence[PolicyRequest]) -> list[Decided]:
         """One decision per request, in order.
 
-        Requests of one release run together, in batches of about the same length: padding costs as
-        much as tokens do.
+        Requests of one release run together, see `batches`.
         """
         decided: dict[int, Decided] = {}
         groups: dict[str, list[int]] = {}
         for row, request in enumerate(requests):
             groups.setdefault(request.release_id or self._current, []).append(row)
         for release_id, rows in groups.items():
-            rows.sort(key=lambda row: _encoded(requests[row]).length)
-            for batch in _even_parts(rows, _BATCH):
+            for batch in batches(rows, [_encoded(requests[row]).length for row in rows]):
                 chosen = self._decide_batch(release_id, [requests[row] for row in batch])
                 decided.update(zip(batch, chosen, strict=True))
         return [decided[row] for row in range(len(requests))]
@@ -259,11 +269,26 @@ class OnnxPolicy:
         return _Adapter((options[_ENCODER], options[_DECODER]), tuple(natives))
 
 
-def _even_parts(rows: list[int], most: int) -> Iterator[list[int]]:
-    """`rows` in as few parts of at most `most` as there can be, all of about the same size."""
-    count = -(-len(rows) // most)
-    for part in range(count):
-        yield rows[part * len(rows) // count : (part + 1) * len(rows) // count]
+def batches(rows: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:
+    """`rows` in the batches that cost least: padding costs what tokens cost, and so does each run.
+
+    Args:
+        lengths: tokens of each row.
+    """
+    ordered = sorted(zip(lengths, rows, strict=True))
+    costs, starts = [0], [0]  # of the cheapest way to run what comes before each place
+    for end, (longest, _) in enumerate(ordered, start=1):
+        first = max(0, end - max(1, _MOST_TOKENS // longest))
+        ways = [costs[start] + (end - start) * longest for start in range(first, end)]
+        least = min(ways)
+        costs.append(least + _RUN_TOKENS)
+        starts.append(first + ways.index(least))
+    parts: list[list[int]] = []
+    end = len(ordered)
+    while end:
+        parts.append([row for _, row in ordered[starts[end] : end]])
+        end = starts[end]
+    return parts[::-1]
 
 
 def _mismatch(path: str) -> InstallError:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from sync.grammar import ACTION_TYPES, MAX_SPAN, MAX_WORDS, Head, heads_of
+from sync.grammar import ACTION_TYPES, MAX_DECISIONS, MAX_SPAN, MAX_WORDS, Head, heads_of
 from sync.policy_io import EncodedInput, span_words
 from sync.tokens import BIT_COLUMNS, ID_COLUMNS
 from sync.vocabulary import (
@@ -37,7 +37,7 @@ from sync.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from random import Random
 
     import numpy.typing as npt
@@ -97,8 +97,14 @@ class Encoder(Protocol):
 class Decoder(Protocol):
     """The second graph."""
 
-    def __call__(self, memory: Any, prefix: npt.NDArray[np.int64]) -> Logits:
-        """Logits of the decision that follows `prefix`: int64 [B, P, 2]."""
+    def __call__(
+        self, memory: Any, prefix: npt.NDArray[np.int64], rows: Sequence[int] | None = None
+    ) -> Logits:
+        """Logits of the decision that follows `prefix`: int64 [B, P, 2].
+
+        Args:
+            rows: which B observations of the memory the prefixes belong to; all of them if None.
+        """
         ...
 
 
@@ -168,17 +174,19 @@ def _source_text(item: EncodedInput, action_type: str, token: int) -> str:
 
 
 def log_softmax(
-    logits: npt.NDArray[np.floating], mask: npt.NDArray[np.bool_], temperature: float = 1.0
+    logits: npt.NDArray[np.floating],
+    mask: npt.NDArray[np.bool_],
+    temperature: float | npt.NDArray[np.float64] = 1.0,
 ) -> npt.NDArray[np.float64]:
-    """Log-probabilities of one decision: -inf where the mask forbids.
+    """Log-probabilities of decisions: -inf where the mask forbids.
 
     Args:
-        logits: float [n]; mask: bool [n]; temperature: above 0.
+        logits: float [..., n]; mask: bool [..., n]; temperature: above 0, one or float [..., 1].
     """
     scaled = np.where(mask, logits.astype(np.float64) / temperature, -np.inf)
-    top = scaled.max()
-    shifted = scaled - top
-    return np.asarray(shifted - np.log(np.exp(shifted).sum()), dtype=np.float64)
+    shifted = scaled - scaled.max(axis=-1, keepdims=True)
+    totals = np.exp(shifted).sum(axis=-1, keepdims=True)
+    return np.asarray(shifted - np.log(totals), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,54 +217,82 @@ def decide(
     greedy policy is deterministic). Otherwise each decision is drawn with its own generator, one
     number a decision, so that what is drawn does not depend on the batch.
     """
-    batch = collate(inputs, table)
-    memory = encoder(batch)
-    decisions: list[list[Decision]] = [[] for _ in inputs]
-    prefix = np.zeros((len(inputs), 1, 2), dtype=np.int64)
+    memory = encoder(collate(inputs, table))
+    chains: list[list[Decision]] = [[] for _ in inputs]
+    prefix = np.zeros((len(inputs), MAX_DECISIONS, 2), dtype=np.int64)
     active = list(range(len(inputs)))
-    while active:
-        logits = decoder(memory, prefix)
-        entry = np.zeros((len(inputs), 1, 2), dtype=np.int64)
-        for row in active:
-            decision = _choose(
-                inputs[row],
-                logits,
-                row,
-                [one.choice for one in decisions[row]],
-                temperature=temperatures[row],
-                random=randoms[row],
+    for position in range(1, MAX_DECISIONS + 1):
+        everybody = len(active) == len(inputs)
+        logits = decoder(memory, prefix[active, :position], None if everybody else active)
+        for head, places in _places_by_head(chains, active).items():
+            rows = [active[place] for place in places]
+            drawn = _draw(
+                [choice_mask(inputs[row], [one.choice for one in chains[row]]) for row in rows],
+                logits.of(head)[places],
+                [temperatures[row] for row in rows],
+                [randoms[row] for row in rows],
             )
-            decisions[row].append(decision)
-            entry[row, 0] = (_PREFIX_KIND[decision.head], decision.choice)
-        active = [row for row in active if _unfinished(decisions[row])]
-        prefix = np.concatenate([prefix, entry], axis=1)
-    return [Choice(tuple(chain), sum(one.log_prob for one in chain)) for chain in decisions]
+            for row, (choice, log_prob, mask) in zip(rows, drawn, strict=True):
+                chains[row].append(Decision(head, choice, log_prob, mask))
+                if position < MAX_DECISIONS:
+                    prefix[row, position] = (_PREFIX_KIND[head], choice)
+        active = [row for row in active if _next_head(chains[row]) is not None]
+        if not active:
+            break
+    return [Choice(tuple(chain), sum(one.log_prob for one in chain)) for chain in chains]
 
 
-def _unfinished(chain: Sequence[Decision]) -> bool:
-    return len(chain) < len(heads_of(ACTION_TYPES[chain[0].choice]))
+def _next_head(chain: Sequence[Decision]) -> Head | None:
+    """The head that decides next; None where the action is complete."""
+    if not chain:
+        return "type"
+    heads = heads_of(ACTION_TYPES[chain[0].choice])
+    return heads[len(chain)] if len(chain) < len(heads) else None
 
 
-def _choose(
-    item: EncodedInput,
-    logits: Logits,
-    row: int,
-    chosen: list[int],
-    *,
-    temperature: float,
-    random: Random,
-) -> Decision:
-    head: Head = "type" if not chosen else heads_of(ACTION_TYPES[chosen[0]])[len(chosen)]
-    mask = choice_mask(item, chosen)
-    log_probs = log_softmax(logits.of(head)[row][: len(mask)], mask, temperature or 1.0)
-    if temperature <= 0:
-        return Decision(head, int(log_probs.argmax()), 0.0, packed(mask))
-    cumulative = np.exp(log_probs).cumsum()
-    drawn = int(np.searchsorted(cumulative, random.random() * cumulative[-1], side="right"))
-    while not mask[min(drawn, len(mask) - 1)]:  # rounding may land behind the last allowed choice
-        drawn -= 1
-    drawn = min(drawn, len(mask) - 1)
-    return Decision(head, drawn, float(log_probs[drawn]), packed(mask))
+def _places_by_head(
+    chains: Sequence[Sequence[Decision]], active: Sequence[int]
+) -> dict[Head, list[int]]:
+    """Which of the active rows each head decides for."""
+    places: dict[Head, list[int]] = {}
+    for place, row in enumerate(active):
+        head = _next_head(chains[row])
+        assert head is not None
+        places.setdefault(head, []).append(place)
+    return places
+
+
+def _draw(
+    masks: Sequence[npt.NDArray[np.bool_]],
+    logits: npt.NDArray[np.float32],
+    temperatures: Sequence[float],
+    randoms: Sequence[Random],
+) -> Iterator[tuple[int, float, bytes]]:
+    """One decision a row: the choice, its log-probability, and the packed mask.
+
+    Args:
+        masks: bool [number of choices] a row.
+        logits: float32 [rows, at least as many].
+    """
+    allowed = np.zeros((len(masks), max(map(len, masks))), dtype=np.bool_)
+    for one, mask in zip(allowed, masks, strict=True):
+        one[: len(mask)] = mask
+    scale = np.array([[temperature or 1.0] for temperature in temperatures])
+    log_probs = log_softmax(logits[:, : allowed.shape[1]], allowed, scale)
+    likeliest = log_probs.argmax(axis=1).tolist()
+    cumulative = np.exp(log_probs).cumsum(axis=1)
+    bits = np.packbits(allowed, axis=1)
+    for row, (mask, temperature) in enumerate(zip(masks, temperatures, strict=True)):
+        packed_mask = bits[row, : -(-len(mask) // 8)].tobytes()
+        if temperature <= 0:
+            yield likeliest[row], 0.0, packed_mask
+            continue
+        sums = cumulative[row]
+        drawn = int(sums.searchsorted(randoms[row].random() * sums[-1], side="right"))
+        drawn = min(drawn, len(mask) - 1)
+        while not mask[drawn]:  # rounding may land behind the last allowed choice
+            drawn -= 1
+        yield drawn, float(log_probs[row, drawn]), packed_mask
 
 
 def packed(mask: npt.NDArray[np.bool_]) -> bytes:

@@ -13,6 +13,7 @@ Swipe, drag, double_tap, open_app and ask_user are not in this grammar: other po
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 from sync.vocabulary import Action, ActionKind, FinishStatus, Key
@@ -53,6 +54,7 @@ MAX_DECISIONS = 4
 """Longest action in decisions: type, pointer, first word, last word."""
 
 
+@lru_cache(maxsize=len(ACTION_TYPES))
 def heads_of(action_type: str) -> tuple[Head, ...]:
     """The heads that decide an action of this type, in order."""
     if action_type in {"tap", "long_press"}:

@@ -214,6 +214,11 @@ class TorchMemory:
     pointer_keys: Tensor
     mask: Tensor
 
+    def of(self, rows: Sequence[int]) -> TorchMemory:
+        """The memory of some of its observations."""
+        chosen = list(rows)
+        return TorchMemory(self.states[chosen], self.pointer_keys[chosen], self.mask[chosen])
+
 
 class TorchCallables:
     """The network as the two callables of `sync.decoding`."""
@@ -235,9 +240,16 @@ class TorchCallables:
         return TorchMemory(states, self._network.pointer_key(states), mask)
 
     @torch.inference_mode()
-    def decoder(self, memory: TorchMemory, prefix: npt.NDArray[Any]) -> Logits:
-        """Logits of the decision after `prefix`."""
+    def decoder(
+        self,
+        memory: TorchMemory,
+        prefix: npt.NDArray[Any],
+        rows: Sequence[int] | None = None,
+    ) -> Logits:
+        """Logits of the decision after `prefix`, for some rows of the memory or for all."""
         network = self._network
+        if rows is not None:
+            memory = memory.of(rows)
         hidden = network.decode(memory.states, memory.mask, torch.from_numpy(prefix))
         logits = network.head_logits(hidden[:, -1:], memory.pointer_keys)
         return Logits(*(one[:, 0].numpy() for one in logits))
