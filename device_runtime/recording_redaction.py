@@ -2,8 +2,8 @@
 
 Properties and settings are kept by name, and all others dropped. In texts, what looks like a serial
 number, a device's or network's address, a mail address, an account, a telephone number or a link
-becomes a mark. Secrets on the screen go as `redaction` finds them. Whatever else the owner wants
-hidden is given as words.
+becomes a mark. Secrets on the screen go as `redaction` finds them, and are painted over in the
+picture. Whatever else the owner wants hidden is given as words.
 """
 
 from __future__ import annotations
@@ -14,11 +14,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from device_runtime.errors import HierarchyError
-from device_runtime.phone_questions import PROPERTIES, SCREENSHOT, TREE, Answer, properties_of
+from device_runtime.adb_screenshot import read_screenshot
+from device_runtime.errors import HierarchyError, PhoneFaultError
+from device_runtime.painting import paint_out
+from device_runtime.phone_questions import (
+    PROPERTIES,
+    SCREENSHOT,
+    SIZE,
+    TREE,
+    Answer,
+    properties_of,
+)
 from device_runtime.redaction import OWNED_REDACTION, redact
 from device_runtime.ui_tree import elements_of, parse
-from sync.vocabulary import Observation
+from sync.vocabulary import Observation, Rect
 
 HIDDEN: Final = "[hidden]"
 
@@ -30,6 +39,8 @@ _KEPT_PROPERTIES: Final = re.compile(
     r"|persist\.security\.adbinput|persist\.sys\.usb\.config)"
 )
 _SERIAL: Final = re.compile(r"serial", re.IGNORECASE)
+_NUMBERED: Final = re.compile(r"(?=.*\d).{6}")
+"""A serial number; what else makers put in its place is a word that stands in other places too."""
 _PATTERNS: Final = (
     re.compile(r"[\w.+-]+@[\w-]+\.[A-Za-z][\w.-]+"),  # a mail address
     re.compile(r"\b(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\b"),  # a device's address
@@ -43,7 +54,10 @@ _PATTERNS: Final = (
 )
 _IMEI: Final = re.compile(r"(?<!\d)\d{15}(?!\d)")
 _SHOWN: Final = re.compile(r'(?<=[\s"])(?P<name>text|content-desc|hint)="(?P<value>[^"]*)"')
-_PASSWORD_NODE: Final = re.compile(r'<node\b[^<>]*\bpassword="true"[^<>]*>')
+_SECRET_FIELD: Final = 'password="true"'
+_NODE: Final = re.compile(r'<node\b(?:[^<>"]|"[^"]*")*>?')
+_BOUNDS: Final = re.compile(r'bounds="\[(-?\d{1,6}),(-?\d{1,6})\]\[(-?\d{1,6}),(-?\d{1,6})\]"')
+_SIZES: Final = re.compile(r"size: (\d{1,5})x(\d{1,5})")
 _SHORTEST: Final = 3
 
 
@@ -53,8 +67,8 @@ def redacted(answers: Mapping[str, Answer], *, words: Iterable[str] = ()) -> dic
     Args:
         words: serial numbers, names and other texts to hide wherever they stand, in any case.
     """
-    found = {value for name, value in properties_of(answers).items() if _SERIAL.search(name)}
-    hidden = _Hidden([*words, *found])
+    serials = (value for name, value in properties_of(answers).items() if _SERIAL.search(name))
+    hidden = _Hidden([*words, *filter(_NUMBERED.search, serials)])
     kept = {
         command: replace(
             answer,
@@ -98,28 +112,50 @@ def _properties(answers: Mapping[str, Answer]) -> bytes:
 
 
 def _hide_on_screen(answers: dict[str, Answer], hidden: _Hidden) -> None:
-    """Hide what is secret in the tree; a screenshot that shows any of it is not kept."""
+    """Hide what is secret in the tree, and paint over it in the picture."""
     tree = answers.get(TREE)
     if tree is None or tree.file is None:
         return
     text = tree.file.decode("utf-8", "surrogateescape")
-    secrets = _secrets_of(tree.file)
-    on_screen = _Hidden(secrets)
+    on_screen = _Hidden(_secrets_of(tree.file))
+    covered: list[Rect] = []
 
-    def replaced(match: re.Match[str]) -> str:
+    def safe_label(match: re.Match[str]) -> str:
         value = html.unescape(match["value"])
         safe = hidden.in_text(on_screen.in_text(value))
         return match[0] if safe == value else f'{match["name"]}="{html.escape(safe)}"'
 
-    def emptied(match: re.Match[str]) -> str:
-        return _SHOWN.sub(
-            lambda shown: f'{shown["name"]}="{HIDDEN if shown["value"] else ""}"', match[0]
-        )
+    def safe_node(match: re.Match[str]) -> str:
+        if _SECRET_FIELD in match[0]:
+            safe = _SHOWN.sub(f'\\g<name>="{HIDDEN}"', match[0])
+        else:
+            safe = _SHOWN.sub(safe_label, match[0])
+        if safe != match[0] and (bounds := _BOUNDS.search(match[0])):
+            left, top, right, bottom = map(int, bounds.groups())
+            covered.append((left, top, right, bottom))
+        return safe
 
-    safe = _SHOWN.sub(replaced, _PASSWORD_NODE.sub(emptied, text))
+    safe = _NODE.sub(safe_node, text)
     answers[TREE] = replace(tree, file=safe.encode("utf-8", "surrogateescape"))
     if safe != text:
-        answers.pop(SCREENSHOT, None)
+        _paint(answers, covered)
+
+
+def _paint(answers: dict[str, Answer], covered: list[Rect]) -> None:
+    """Paint over parts of the picture; it is not kept where that cannot be done for sure."""
+    picture = answers.pop(SCREENSHOT, None)
+    size = _SIZES.findall(answers.get(SIZE, Answer()).text)
+    if picture is None or not size:
+        return
+    width, height = map(int, size[-1])
+    try:
+        shot = read_screenshot(picture.stdout)
+        if (shot.width_px > shot.height_px) != (width > height):
+            width, height = height, width
+        painted = paint_out(shot.png, Observation(width, height), covered)
+    except (PhoneFaultError, ImportError, OSError, ValueError, SyntaxError):
+        return  # no picture, no Pillow, or one that Pillow refuses
+    answers[SCREENSHOT] = replace(picture, stdout=painted)
 
 
 def _secrets_of(dump: bytes) -> list[str]:

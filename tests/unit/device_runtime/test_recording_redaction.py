@@ -1,11 +1,15 @@
 """Redaction of recordings: what says whose phone it is does not leave the machine."""
 
+import io
+
 import pytest
+from PIL import Image
 
 from device_runtime.phone_questions import (
     ACTIVITIES,
     PROPERTIES,
     SCREENSHOT,
+    SIZE,
     TREE,
     Answer,
     properties_of,
@@ -105,21 +109,54 @@ def test_words_of_the_owner_are_hidden_in_any_case():
     assert kept[ACTIVITIES].stdout.decode() == f"{HIDDEN}, {HIDDEN} and {HIDDEN}s"
 
 
-def test_secrets_on_the_screen_go_and_the_picture_of_them_with_them():
-    answers = {
-        TREE: Answer(file=dump(node("hunter22", password="true"), node("Sign in"))),
-        SCREENSHOT: Answer(b"\x89PNG"),
-    }
-    kept = redacted(answers)
+def picture():
+    data = io.BytesIO()
+    Image.new("RGB", (400, 200), (255, 255, 255)).save(data, "PNG")
+    return data.getvalue()
+
+
+SECRET_SCREEN = {
+    SIZE: Answer(b"Physical size: 400x200\n"),
+    TREE: Answer(
+        file=dump(
+            node("hunter22", password="true", bounds="[100,40][300,80]"),
+            node("Sign in", bounds="[0,150][400,190]"),
+        )
+    ),
+}
+
+
+def test_secrets_on_the_screen_go_and_are_painted_over():
+    kept = redacted({**SECRET_SCREEN, SCREENSHOT: Answer(picture())})
     assert b"hunter22" not in kept[TREE].file
     assert b"Sign in" in kept[TREE].file
-    assert SCREENSHOT not in kept
+    with Image.open(io.BytesIO(kept[SCREENSHOT].stdout)) as image:
+        assert image.getpixel((200, 60)) != (255, 255, 255)
+        assert image.getpixel((200, 170)) == (255, 255, 255)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {**SECRET_SCREEN, SCREENSHOT: Answer(b"\x89PNG")},
+        {TREE: SECRET_SCREEN[TREE], SCREENSHOT: Answer(picture())},
+    ],
+)
+def test_a_picture_that_cannot_be_painted_is_not_kept(answers):
+    assert SCREENSHOT not in redacted(answers)
 
 
 def test_a_screen_without_secrets_is_kept_as_it_is():
     tree = dump(node("Wi-Fi &amp; network"), node("10:30"))
     answers = {TREE: Answer(file=tree), SCREENSHOT: Answer(b"\x89PNG 192.168.1.44")}
     assert redacted(answers) == answers
+
+
+def test_an_angle_bracket_in_a_label_hides_no_secret_from_us():
+    odd = node("a > b").replace('content-desc=""', 'content-desc="me@home.example.com"')
+    kept = redacted({TREE: Answer(file=dump(odd))})[TREE].file
+    assert b"home.example" not in kept
+    assert b"a > b" in kept
 
 
 def test_a_damaged_dump_loses_what_looks_like_a_secret():
