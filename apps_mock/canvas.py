@@ -185,7 +185,7 @@ class Canvas:
         if room is None:
             room = box_[2] - box_[0]
         box_ = self._mirrored(box_) if self._turned else box_
-        self._notes.append(Note(text, role, room, box_, clip, centred, tail))
+        self._notes.append((text, role, room, box_, clip, centred, tail))
 
     def label(
         self,

@@ -20,22 +20,12 @@ View = Element | tuple[Element, list["View"]]
 """What will be a node, with what lies in it where it is a container."""
 
 
-class Note(NamedTuple):
-    """A text that will be written.
+Note = tuple[str, Role, int, Rect, Rect, bool, bool]
+"""A text that will be written: how wide its lines may be, its box and its clip (as in `Written`),
+whether it is centred, and whether its end shows alone, on one line.
 
-    Attributes:
-        room: how wide its lines may be.
-        box, clip: as in `Written`.
-        tail: its end shows alone, on one line.
-    """
-
-    text: str
-    role: Role
-    room: int
-    box: Rect
-    clip: Rect
-    centred: bool
-    tail: bool
+A plain tuple of plain values is cheap to make, and the garbage collector forgets it.
+"""
 
 
 class Sketch(NamedTuple):
@@ -65,10 +55,10 @@ def _node(view: View) -> Node:
 
 
 def _written(note: Note, faces: Faces) -> Written:
-    face = faces[note.role]
-    of = note.text, note.role, note.room, faces
-    lines = (tail_of(*of),) if note.tail else lines_of(*of)
-    return Written(note.role, note.box, note.clip, lines, face.size_px, face.bold, note.centred)
+    text, role, room, box, clip, centred, tail = note
+    face = faces[role]
+    lines = (tail_of(text, role, room, faces),) if tail else lines_of(text, role, room, faces)
+    return Written(role, box, clip, lines, face.size_px, face.bold, centred)
 
 
 class LaidOut(NamedTuple):
@@ -83,7 +73,6 @@ class LaidOut(NamedTuple):
         scroll_max_px: how far the body can be scrolled down.
         enters: (field, what the enter key sends in it) of fields that have their own.
         sketch: what its hierarchy and its texts are made from.
-        under: the sketch of the page under an overlay, where there is one.
     """
 
     elements: tuple[Element, ...]
@@ -95,7 +84,6 @@ class LaidOut(NamedTuple):
     scroll_max_px: int
     enters: tuple[tuple[str, Event], ...]
     sketch: Sketch
-    under: Sketch | None = None
 
     @property
     def root(self) -> Node:
@@ -106,13 +94,3 @@ class LaidOut(NamedTuple):
     def texts(self) -> tuple[Written, ...]:
         """Every text that shows."""
         return self.sketch.texts
-
-    @property
-    def below(self) -> Node | None:
-        """The hierarchy of the page under an overlay, where there is one."""
-        return None if self.under is None else self.under.root
-
-    @property
-    def below_texts(self) -> tuple[Written, ...]:
-        """The texts of that page."""
-        return () if self.under is None else self.under.texts

@@ -9,7 +9,6 @@ look and window is laid out once for all phones of a process.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from apps_mock.canvas import Canvas
@@ -48,6 +47,7 @@ from apps_mock.plain_layout import (
     press,
 )
 from apps_mock.row_layout import measure_card, measure_row, place_card, place_row
+from apps_mock.screen_cache import CacheInfo, ScreenCache
 from apps_mock.view_check import view_fault
 from apps_mock.widgets import (
     Button,
@@ -66,16 +66,6 @@ from apps_mock.widgets import (
     Tiles,
     Widget,
 )
-
-_REMEMBERED: Final = 4096
-
-
-class CacheInfo(NamedTuple):
-    """How often a screen was there already."""
-
-    hits: int
-    misses: int
-    size: int
 
 
 class _Kind(NamedTuple):
@@ -124,10 +114,13 @@ def _measured(canvas: Canvas, widgets: Sequence[Widget]) -> _Body:
     return _Body(measured, total)
 
 
+_SCREENS: Final[ScreenCache[LaidOut]] = ScreenCache(latest=64, kept=4096, remembered=65536)
+"""A screen with all that hangs on it takes about 10 KiB."""
+
+
 def cache_info() -> CacheInfo:
     """How often `lay_out` was asked for what it had."""
-    info = _remembered.cache_info()
-    return CacheInfo(info.hits, info.misses, info.currsize)
+    return _SCREENS.info()
 
 
 def lay_out(screen: Screen, look: Look, window: Window) -> LaidOut:
@@ -136,22 +129,35 @@ def lay_out(screen: Screen, look: Look, window: Window) -> LaidOut:
     Raises: ViewError: a widget holds what it cannot show.
     """
     try:
-        return _remembered(screen, look, window)
+        key = (screen, look, window)
+        number = hash(key)
+        laid_out = _SCREENS.get(key, number)
+        if laid_out is None:
+            laid_out = _laid_out(screen, look, window)
+            _SCREENS.put(key, number, laid_out)
     except Exception as error:
         fault = view_fault(screen)
         if fault:
             raise ViewError(fault) from error
         raise
+    return laid_out
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _remembered(screen: Screen, look: Look, window: Window) -> LaidOut:
+def page_under(screen: Screen, look: Look, window: Window) -> LaidOut | None:
+    """The page under what `window.overlay` opened on it; None where nothing lies over it.
+
+    Raises: ViewError: a widget holds what it cannot show.
+    """
+    if opened_on(screen, window.overlay) is None:
+        return None
+    return lay_out(screen, look, window._replace(overlay="", keyboard=False))
+
+
+def _laid_out(screen: Screen, look: Look, window: Window) -> LaidOut:
+    canvas = Canvas(look, window)
     opened = opened_on(screen, window.overlay)
     if opened is not None:
-        page = _remembered(screen, look, window._replace(overlay="", keyboard=False))
-        laid_out = lay_out_overlay(Canvas(look, window), screen, opened)
-        return laid_out._replace(under=page.sketch)
-    canvas = Canvas(look, window)
+        return lay_out_overlay(canvas, screen, opened)
     bottom = window.height_px - (canvas.sizes.keyboard if window.keyboard else 0)
     if screen.dialog:
         return _dialog(canvas, screen, bottom)

@@ -7,6 +7,7 @@ on top of it. An app that breaks has its crash dialog on the screen; the error w
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from apps_mock.app_names import packages_by_label
@@ -23,7 +24,7 @@ from apps_mock.dispatch import (
 from apps_mock.effects import clipboard_of
 from apps_mock.errors import AppCrashError
 from apps_mock.laid_out import LaidOut
-from apps_mock.layout import lay_out
+from apps_mock.layout import lay_out, page_under
 from apps_mock.look import Look, draw_look
 from apps_mock.phone_state import (
     Overlay,
@@ -125,32 +126,25 @@ class LivePhone:
     def scene(self) -> Scene:
         """What a picture of the present screen is made from."""
         laid_out, state, look = self.laid_out, self.state, self._look
-        page = self._below()
+        below = self._below()
         return Scene(
             root=laid_out.root,
             theme=theme_named(look.scheme, dark=look.dark),
             texts=laid_out.texts,
-            below=laid_out.below if page is None else page.root,
-            below_texts=laid_out.below_texts if page is None else page.texts,
+            below=None if below is None else below.root,
+            below_texts=() if below is None else below.texts,
             keyboard=self.keyboard_shown,
             now=state.time,
         )
 
     def _below(self) -> LaidOut | None:
-        """The page under a dialog of the phone or of an app; None where it cannot be drawn."""
-        seen, state, front = self._look_at(), self.state, self.state.front
-        if not seen.screen.dialog:
-            return None
-        if state.overlays:
-            bare = replace(state, overlays=())
-        elif front is not None and len(front.stack) > 1:
-            bare = replace(state.with_app(state.foreground, front.popped()), notice="")
-        else:
-            return None
-        try:
-            return self._laid_out(page_view(bare, self._look), bare)
-        except AppCrashError:
-            return None
+        """The page under what lies over it; None where there is none, or it cannot be drawn."""
+        screen, state = self._look_at().screen, self.state
+        bare = _behind(state) if screen.dialog else None
+        if bare is not None:
+            with suppress(AppCrashError):
+                return self._laid_out(page_view(bare, self._look), bare)
+        return page_under(screen, self._look, self._window(state))
 
     def touch(self, x_px: int, y_px: int, *, duration_ms: int = 0) -> None:
         """One finger down and up; held for `LONG_PRESS_MS` it is a long press."""
@@ -281,26 +275,31 @@ class LivePhone:
 
         Raises: AppCrashError: the app's view holds what cannot be laid out.
         """
+        try:
+            return lay_out(screen, self._look, self._window(state))
+        except Exception as error:
+            front = None if state.overlays else state.front
+            if front is None:
+                raise
+            where = f"the screen of {front.page.name!r}"
+            raise AppCrashError(state.foreground, where, error) from error
+
+    def _window(self, state: PhoneState) -> Window:
+        """What the layout has to know of a state."""
         look = self._look
-        page = state.front.page if state.front is not None and not state.overlays else None
-        window = Window(
+        front = None if state.overlays else state.front
+        page = None if front is None else front.page
+        return Window(
             package=foreground_of(state)[0],
             width_px=look.width_px,
             height_px=look.height_px,
-            scroll_px=page.scroll_px if page is not None else state.scroll_px,
+            scroll_px=state.scroll_px if page is None else page.scroll_px,
             focus=state.focus,
             keyboard=state.keyboard and not state.overlays,
-            overlay=page.overlay if page is not None else "",
+            overlay="" if page is None else page.overlay,
             today=state.today,
             notice=look.say(state.notice) if state.notice else "",
         )
-        try:
-            return lay_out(screen, look, window)
-        except Exception as error:
-            if page is None:
-                raise
-            where = f"the screen of {page.name!r}"
-            raise AppCrashError(state.foreground, where, error) from error
 
     def _send(self, event: Event) -> None:
         """Let the phone have an event of its screen."""
@@ -393,3 +392,13 @@ class LivePhone:
             self._send(laid_out.submit)
         else:
             self._become(hide_keyboard(state))
+
+
+def _behind(state: PhoneState) -> PhoneState | None:
+    """The phone without the dialog that shows; None where nothing is behind it."""
+    if state.overlays:
+        return replace(state, overlays=())
+    front = state.front
+    if front is None or len(front.stack) < 2:
+        return None
+    return replace(state.with_app(state.foreground, front.popped()), notice="")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps_mock.layout import lay_out
+from apps_mock.layout import lay_out, page_under
 from apps_mock.layout_check import layout_faults
 from apps_mock.look import FONT_SCALES, LOCALES, SCREEN_SIZES, draw_look
 from apps_mock.places import Window
@@ -132,10 +132,12 @@ def test_what_a_screen_can_send_is_a_place_or_is_known_to_be_hidden(screen, look
 @given(screens, looks(), st.sampled_from(["menu", "pick", "day", "day|2026-08"]))
 @settings(max_examples=40, deadline=None)
 def test_overlays_have_no_faults_and_hide_the_page(screen, look, overlay):
-    laid_out = lay_out(screen, look, window_of(look, overlay=overlay))
+    window = window_of(look, overlay=overlay)
+
+    laid_out = lay_out(screen, look, window)
 
     assert layout_faults(laid_out, look) == []
-    if laid_out.below is not None:
+    if page_under(screen, look, window) is not None:
         assert not set(sent(screen._replace(overflow=()))) & {
             target.event for target in laid_out.targets
         } - {button.on_tap for button in screen.overflow}

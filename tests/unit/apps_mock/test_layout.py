@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from apps_mock.layout import cache_info, lay_out
+from apps_mock.layout import cache_info, lay_out, page_under
 from apps_mock.look import draw_look
 from apps_mock.places import Window, sizes_of
 from apps_mock.widgets import (
@@ -237,7 +237,9 @@ def test_menu_entries_are_hidden_until_the_menu_is_opened():
     hidden = next(entry for entry in closed.hidden if entry.event == Event("archive"))
     assert hidden.via == Event("open", "menu")
     assert set(events(opened)) == {Event("close"), Event("archive")}
-    assert opened.below == closed.root
+    under = page_under(screen, LOOK, WINDOW._replace(overlay="menu"))
+    assert under is not None
+    assert under.root == closed.root
 
 
 def test_texts_wrap_and_rows_grow_with_them():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from apps_mock.layout import lay_out
+from apps_mock.layout import lay_out, page_under
 from apps_mock.look import draw_look
 from apps_mock.places import Window
 from apps_mock.widgets import Event, Option, Picker, Screen, Text
@@ -18,11 +18,14 @@ WINDOW = Window("org.example.app", 1080, 2400, 0, "", keyboard=False, today="202
 OPTIONS = tuple(Option(str(n), f"Option {n}") for n in range(4))
 
 
-def opened(picker, overlay=None, look=LOOK):
+def asked(picker, overlay=None, look=LOOK):
     screen = Screen("Form", (picker, Text("below")))
     window = WINDOW._replace(overlay=overlay or picker.key)
-    window = window._replace(width_px=look.width_px, height_px=look.height_px)
-    return lay_out(screen, look, window)
+    return screen, look, window._replace(width_px=look.width_px, height_px=look.height_px)
+
+
+def opened(picker, overlay=None, look=LOOK):
+    return lay_out(*asked(picker, overlay, look))
 
 
 def events(laid_out):
@@ -45,12 +48,14 @@ def test_a_drop_down_lists_its_options_and_marks_the_chosen_one():
 
 
 def test_what_lies_below_an_overlay_is_neither_touched_nor_in_the_hierarchy():
-    laid_out = opened(Picker("class", "Class", "2", options=OPTIONS))
+    picker = Picker("class", "Class", "2", options=OPTIONS)
+
+    laid_out, under = opened(picker), page_under(*asked(picker))
 
     assert Event("back") not in events(laid_out)
     assert "below" not in texts(laid_out)
-    assert laid_out.below is not None
-    assert "below" in {node.text for node in walk((laid_out.below,))}
+    assert under is not None
+    assert "below" in texts(under)
 
 
 def test_a_drop_down_that_is_longer_than_the_screen_scrolls():
@@ -107,7 +112,7 @@ def test_the_largest_month_fits_on_every_screen(size, overlay):
 
 
 def test_an_overlay_that_the_page_does_not_have_shows_the_page():
-    laid_out = opened(Picker("day", "Day", "", "date"), "other")
+    picker = Picker("day", "Day", "", "date")
 
-    assert Event("back") in events(laid_out)
-    assert laid_out.below is None
+    assert Event("back") in events(opened(picker, "other"))
+    assert page_under(*asked(picker, "other")) is None
