@@ -54,7 +54,7 @@ _PATTERNS: Final = (
 )
 _IMEI: Final = re.compile(r"(?<!\d)\d{15}(?!\d)")
 _SHOWN: Final = re.compile(r'(?<=[\s"])(?P<name>text|content-desc|hint)="(?P<value>[^"]*)"')
-_SECRET_FIELD: Final = 'password="true"'
+_SECRET_FIELD: Final = re.compile(r'\bpassword="true"')
 _NODE: Final = re.compile(r'<node\b(?:[^<>"]|"[^"]*")*>?')
 _BOUNDS: Final = re.compile(r'bounds="\[(-?\d{1,6}),(-?\d{1,6})\]\[(-?\d{1,6}),(-?\d{1,6})\]"')
 _SIZES: Final = re.compile(r"size: (\d{1,5})x(\d{1,5})")
@@ -126,7 +126,7 @@ def _hide_on_screen(answers: dict[str, Answer], hidden: _Hidden) -> None:
         return match[0] if safe == value else f'{match["name"]}="{html.escape(safe)}"'
 
     def safe_node(match: re.Match[str]) -> str:
-        if _SECRET_FIELD in match[0]:
+        if _SECRET_FIELD.search(match[0]):
             safe = _SHOWN.sub(f'\\g<name>="{HIDDEN}"', match[0])
         else:
             safe = _SHOWN.sub(safe_label, match[0])
