@@ -175,7 +175,7 @@ class PackageCommand:
 
     async def _install(self, call: Call, verb: str, rest: list[str]) -> int:
         options = options_of(
-            rest, flags="rtdgRlfspq", valued="Sir", long_valued=_INSTALL_VALUES,
+            rest, flags="rtdgRlfspq", valued="Si", long_valued=_INSTALL_VALUES,
             long_flags=_INSTALL_FLAGS,
         )  # fmt: skip
         size = options.number("S", -1)

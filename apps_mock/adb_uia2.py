@@ -142,7 +142,8 @@ class UiautomatorServer:
         return Response(json.dumps(answer).encode(), kind="application/json")
 
     async def _result(self, method: object, params: object) -> object:
-        given = params if isinstance(params, list) else [] if params is None else [params]
+        given = params if isinstance(params, list) else []
+        named = params if isinstance(params, dict) else {}
         if method in {"waitForExists", "waitUntilGone"}:
             return await self._wait(given, is_there=method == "waitForExists")
         run = self._methods.get(method) if isinstance(method, str) else None
@@ -151,7 +152,7 @@ class UiautomatorServer:
         try:
             with self._device.in_use():
                 self._device.meet_windows(str(method))
-                return run(*given)
+                return run(*given, **named)
         except (TypeError, ValueError, AttributeError) as error:
             raise RpcError(_BAD_PARAMETERS, f"bad parameters for {method}: {error}") from error
 
