@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 
 @dataclass
@@ -34,7 +35,7 @@ Answers = Callable[[dict], Reply]
 
 def completion(content, *, finish_reason="stop", usage=(100, 20), **message) -> Reply:
     """A well-formed answer whose message has that content."""
-    body = {
+    body: dict[str, Any] = {
         "choices": [
             {"message": {"content": content, **message}, "finish_reason": finish_reason, "index": 0}
         ],
@@ -48,7 +49,8 @@ def completion(content, *, finish_reason="stop", usage=(100, 20), **message) -> 
 
 def word_of(request: dict) -> str:
     """The word that the judge has to repeat."""
-    return re.search(r'"word": "(\w+)"', request["messages"][0]["content"])[1]
+    [word] = re.findall(r'"word": "(\w+)"', request["messages"][0]["content"])
+    return word
 
 
 def verdict(outcome, **changes) -> Answers:
