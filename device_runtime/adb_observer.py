@@ -27,7 +27,7 @@ from device_runtime.adb_look import STATE_COMMAND, Look, LookRequest
 from device_runtime.adb_ready import KEYCODE_WAKEUP
 from device_runtime.adb_screenshot import Screenshot, read_screenshot
 from device_runtime.adb_settings import AdbPhoneSettings
-from device_runtime.adb_state import ACTIVITY_LINES, ScreenState, read_state
+from device_runtime.adb_state import ACTIVITY_LINES, ANDROID, ScreenState, read_state
 from device_runtime.errors import PhoneFaultError, TreeUnavailableError
 from device_runtime.ports import ScreenReader
 from device_runtime.ui_tree import Hierarchy, elements_of
@@ -202,7 +202,10 @@ class Observer:
         read = Read(shot, elements_of(hierarchy.roots, *size))
         if not read.elements:
             read = self._treeless(shot, look.state, size)
-        return self._marked_blank(self._observed(read, look.state, size, rotation))
+        state = look.state
+        if state.package == ANDROID and hierarchy.roots:
+            state = replace(state, package=hierarchy.roots[0].package or ANDROID)
+        return self._marked_blank(self._observed(read, state, size, rotation))
 
     def _size(self, state: ScreenState, rotation: int) -> Size:
         """Width and height of the upright screen, in touches' pixels."""

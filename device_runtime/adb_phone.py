@@ -19,7 +19,7 @@ from device_runtime.adb_observer import Observer
 from device_runtime.adb_ready import Quiet, make_ready
 from device_runtime.adb_screenshot import Screenshot
 from device_runtime.adb_settings import AdbPhoneSettings
-from device_runtime.adb_state import SYSTEM_UI
+from device_runtime.adb_state import ANDROID, SYSTEM_UI
 from device_runtime.adb_text import TextEntry, holds_letters, is_plain, same_letters
 from device_runtime.errors import InvalidActionError, UnknownTaskError
 from device_runtime.gestures import InputEvent, Pause, StartApp, Text, Touch, clearing, input_events
@@ -30,7 +30,7 @@ from sync.vocabulary import Action, ActionKind, Assignment, Element, Observation
 __all__ = ["AdbPhone", "AdbPhoneSettings"]
 
 KEYCODE_HOME: Final = 3
-NEVER_STOPPED: Final = frozenset({"", "android", SYSTEM_UI, "com.termux"})
+NEVER_STOPPED: Final = frozenset({"", ANDROID, SYSTEM_UI, "com.termux"})
 """Packages that a reset leaves alone whatever was in front."""
 CAREFUL_AT_ONCE: Final = 8
 """Characters in one command where a first try lost some."""

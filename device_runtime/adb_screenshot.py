@@ -21,7 +21,7 @@ _CHUNK = struct.Struct(">I4s")
 _HEADER = struct.Struct(">I4sII")
 _EDGE_SHARE: Final = 0.08
 """How much of each edge may hold the system's bars, which show even over a secure window."""
-_SUSPECT_BYTES_PER_PIXEL: Final = 0.01
+_SUSPECT_BYTES_PER_PIXEL: Final = 0.02
 """A picture that is of one colour apart from bars needs fewer bytes than this."""
 
 

@@ -23,16 +23,26 @@ POWER_LINES: Final = "mWakefulness=|Display Power"
 KEYBOARD_LINES: Final = "mInputShown"
 
 SYSTEM_UI: Final = "com.android.systemui"
+ANDROID: Final = "android"
+"""Whose the system's own dialogs are."""
 _SECURE_FLAG: Final = 0x2000
-_PERMISSION_PACKAGES: Final = ("permissioncontroller", "packageinstaller")
-_DISPLAY = re.compile(r"^\s*Display(?:: mDisplayId=|Content#| #)(\d{1,9})")
-_SIZES = re.compile(
-    r"\binit=([1-9]\d{0,4})x([1-9]\d{0,4})\b.*?\bcur=([1-9]\d{0,4})x([1-9]\d{0,4})\b"
+_CRASHED: Final = "Application Error"
+_HUNG: Final = "Application Not Responding"
+_DIALOG_TITLES: Final = (_CRASHED, _HUNG)
+_PERMISSION_DIALOGS: Final = (
+    ("permissioncontroller", "GrantPermissionsActivity"),
+    ("packageinstaller", "GrantPermissionsActivity"),
+    ("systemui", "PermissionActivity"),
 )
+"""How package and activity of a dialog end that asks for a permission; the last is the clones'."""
+_DISPLAY = re.compile(r"^\s*Display(?:: mDisplayId=|Content#| #)(\d{1,9})")
+_SIZE_OF: Final = {
+    name: re.compile(rf"\b{name}=([1-9]\d{{0,4}})x([1-9]\d{{0,4}})\b")
+    for name in ("init", "base", "cur")
+}
 _FOCUS = re.compile(r"(mCurrentFocus|mFocusedApp|topResumedActivity|m?ResumedActivity)[=:]\s*(.*)")
 _RECORD = re.compile(r"\w+\{(\w+) (?:u\d+ )?(.*?)\}?\s*$")
 _COMPONENT = re.compile(r"([A-Za-z][\w.]*)/([\w.$]+)")
-_TITLED = re.compile(r"(Application Not Responding|Application Error): *([\w.]+)?")
 _WINDOW = re.compile(r"^\s*Window #\d+ Window\{(\w+) ")
 _FLAGS = re.compile(r"(?<![A-Za-z])fl=(?:#([0-9a-fA-F]+)|([A-Z0-9_ |]+))")
 _ROTATION = re.compile(r"\bm(?:Current)?Rotation=(?:ROTATION_)?(\d{1,3})\b")
@@ -56,7 +66,7 @@ class ScreenState:
         package, activity: what is in the foreground; empty where unknown.
         window: title of the focused window, such as a system dialog's; empty where unknown.
         size: current width and height as the display is turned; None where not said.
-        natural_size: the same in the phone's natural position.
+        natural_size: the same in the phone's natural position, an override included.
         rotation: quarter turns; None where not said.
         is_secure: the focused window forbids capture.
         is_awake: None where not said.
@@ -81,9 +91,9 @@ class ScreenState:
             found.append(ScreenMark.SECURE)
         if _is_permission_dialog(self.package, self.activity):
             found.append(ScreenMark.PERMISSION)
-        if self.window.startswith("Application Error"):
+        if self.window.startswith(_CRASHED):
             found.append(ScreenMark.CRASH)
-        if self.window.startswith("Application Not Responding"):
+        if self.window.startswith(_HUNG):
             found.append(ScreenMark.NOT_RESPONDING)
         if self.is_locked:
             found.append(ScreenMark.KEYGUARD)
@@ -113,7 +123,7 @@ class _Reader:
         self._focus: dict[str, str] = {}
         self._secure: set[str] = set()
         self._window = ""
-        self._sizes: tuple[int, ...] | None = None
+        self._sizes: dict[str, tuple[int, int]] = {}
         self._rotation: int | None = None
         self._is_locked = False
         self._in_keyguard = False
@@ -127,8 +137,12 @@ class _Reader:
         self._read_flags(line)
         if self._display not in {None, self._wanted}:
             return
-        if sizes := _SIZES.search(line):
-            self._sizes = tuple(map(int, sizes.groups()))
+        if "cur=" in line and not self._sizes:
+            self._sizes = {
+                name: (int(size[1]), int(size[2]))
+                for name, pattern in _SIZE_OF.items()
+                if (size := pattern.search(line))
+            }
         if (turned := _ROTATION.search(line)) and self._rotation is None:
             self._rotation = _quarter_turns(int(turned[1]))
         if focus := _FOCUS.search(line):
@@ -141,8 +155,8 @@ class _Reader:
             package=package,
             activity=activity,
             window=window,
-            size=(sizes[2], sizes[3]) if sizes else None,
-            natural_size=(sizes[0], sizes[1]) if sizes else None,
+            size=sizes.get("cur"),
+            natural_size=sizes.get("base") or sizes.get("init"),
             rotation=self._rotation,
             is_secure=handle in self._secure,
             is_locked=self._is_locked,
@@ -175,8 +189,8 @@ class _Reader:
     def _foreground(self) -> tuple[str, str, str, str]:
         """Package, activity, the focused window's title and its handle."""
         window, handle = _title(self._focus.get("mCurrentFocus", ""))
-        if titled := _TITLED.match(window):
-            return titled[2] or "android", "", window, handle
+        if window.startswith(_DIALOG_TITLES):
+            return ANDROID, "", window, handle
         if window in _SYSTEM_WINDOWS:
             return _SYSTEM_WINDOWS[window], "", window, handle
         for name in _FOCUS_ORDER:
@@ -205,7 +219,9 @@ def _full(package: str, activity: str) -> str:
 
 
 def _is_permission_dialog(package: str, activity: str) -> bool:
-    return package.endswith(_PERMISSION_PACKAGES) and "GrantPermissions" in activity
+    return any(
+        package.endswith(owner) and activity.endswith(name) for owner, name in _PERMISSION_DIALOGS
+    )
 
 
 def _quarter_turns(value: int) -> int:

@@ -389,6 +389,14 @@ def test_27_touches_use_the_override_size_also_where_the_picture_is_the_panels()
     assert client.acted == ["input tap 360 800"]
 
 
+def test_27_override_that_the_windows_name_is_the_size():
+    state = "  Display: mDisplayId=0\n    init=1080x2400 420dpi base=720x1600 280dpi cur=720x1600\n"
+
+    seen = phone_on(ScriptedClient(look(state=state + FOCUS))).observe()
+
+    assert (seen.width_px, seen.height_px) == (720, 1600)
+
+
 def test_27_size_is_asked_again_where_the_picture_has_another_shape():
     client = ScriptedClient(look(picture=png(1600, 1200)))
     phone = phone_on(client, screenshots=True)
