@@ -20,7 +20,9 @@ from device_runtime.ports import ActOutcome, PhoneInfo, ResetOutcome
 from sync.clock import Clock, SystemClock
 from sync.vocabulary import Action, Assignment, Episode, Observation, Verdict
 
-CLONE_SETTINGS = AdbPhoneSettings(settle_s=0.0, retry_pause_s=0.05, reconnect_s=2.0)
+CLONE_SETTINGS = AdbPhoneSettings(
+    settle_s=0.0, retry_pause_s=0.05, reconnect_s=2.0, keyboard_pause_s=0.02
+)
 """A clone's screen is settled as soon as an action has returned."""
 
 

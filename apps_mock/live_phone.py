@@ -44,12 +44,20 @@ from apps_mock.scene import Scene
 from apps_mock.theme import theme_named
 from apps_mock.widgets import Event, Field, Screen
 from device_runtime.ui_tree import Node, to_xml
-from sync.vocabulary import Observation, Split
+from sync.vocabulary import Observation, ScreenMark, Split
 
 KEY_HOME, KEY_BACK, KEY_ENTER, KEY_DELETE = 3, 4, 66, 67
 KEY_ESCAPE, KEY_RECENTS = 111, 187
 LONG_PRESS_MS = 500
 """A touch that lasts this long is a long press."""
+
+_MARKS = {
+    "lock": (ScreenMark.KEYGUARD,),
+    "permission": (ScreenMark.PERMISSION,),
+    "crash": (ScreenMark.CRASH,),
+    "hung": (ScreenMark.NOT_RESPONDING,),
+}
+"""What the driver of a real phone would mark a screen with, by what lies over it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +274,7 @@ class LivePhone:
             activity=activity,
             keyboard_shown=self.keyboard_shown,
             state_hash=self.state_hash() if self._state_hashes else None,
+            marks=_MARKS.get(state.overlay.kind, ()) if state.overlay is not None else (),
         )
         self._seen = _Seen(state, screen, laid_out, observation)
         return self._seen

@@ -11,6 +11,7 @@ from apps_mock.adb_clone import AdbClone
 from apps_mock.catalogue import LOCALES
 from apps_mock.look import draw_look, look_number
 from apps_mock.phone import MockPhone
+from apps_mock.phone_state import Overlay
 from device_runtime.errors import UnknownTaskError
 from sync.policy_io import encode
 from sync.vocabulary import (
@@ -158,7 +159,14 @@ def test_focused_field_shows_the_keyboard(phone):
 
 
 @pytest.mark.parametrize(
-    "text", ["Anna Berg", "100%s of 5%%", 'it\'s "x" & y; $HOME `id` \\ (z)', "-5 * [a]?~#"]
+    "text",
+    [
+        "Anna Berg",
+        "100%s of 5%%",
+        'it\'s "x" & y; $HOME `id` \\ (z)',
+        "-5 * [a]?~#",
+        "grüße, 世界 \U0001f600",
+    ],
 )
 def test_typed_text_arrives_as_it_is_and_replaces_what_was_there(phone, text):
     focus_the_field(phone)
@@ -263,6 +271,33 @@ def any_action(observation: Observation, random: Random) -> Action:
         ]
         choices = [*choices, *taps, *more]
     return random.choice(choices)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    "overlay",
+    [
+        Overlay("lock"),
+        Overlay("permission", "settings/notifications"),
+        Overlay("crash", "settings"),
+        Overlay("hung", "settings"),
+    ],
+    ids=lambda overlay: overlay.kind,
+)
+def test_dialogs_of_the_system_look_and_are_marked_the_same_on_both_phones(adb_clone, overlay):
+    in_process = MockPhone()
+    for clone in (in_process, adb_clone):
+        clone.reset(assignment_of())
+    in_process.show(overlay)
+    with adb_clone.daemon.lock:
+        adb_clone.phone.show(overlay)
+
+    near, far = in_process.observe(), adb_clone.observe()
+
+    assert far.elements == near.elements
+    assert (far.package, far.marks) == (near.package, near.marks)
+    assert len(near.marks) == 1
+    assert encode(far, "goal").digest == encode(near, "goal").digest
 
 
 @pytest.mark.integration
