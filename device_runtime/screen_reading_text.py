@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     Picture = npt.NDArray[np.uint8]
     """uint8 [H, W, 3], blue, green, red."""
 
-LONGEST_SIDE_PX: Final = 1600
+LONGEST_SIDE_PX: Final = 1120
+SHORTEST_SIDE_PX: Final = 480
 LEAST_SCORE: Final = 0.6
 REMEMBERED_LINES: Final = 4096
 _PADDING_SHARE: Final = 0.08
@@ -146,6 +147,7 @@ def _load(longest_side_px: int) -> Any:  # RapidOCR ships no types
         params={
             "Global.log_level": "error",
             "Global.max_side_len": longest_side_px,
+            "Det.limit_side_len": SHORTEST_SIDE_PX,
             "Global.use_cls": False,
             "Global.text_score": 0.0,
             "Det.model_path": str(_model(models, "det")),

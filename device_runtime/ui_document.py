@@ -42,7 +42,7 @@ _SINGLE_BYTE_OR_CJK = re.compile(
     r"(iso8859-\d+|cp125\d|koi8-r|gbk|gb2312|gb18030|big5|shift_jis|cp932|euc_jp|euc_kr|cp949)"
 )
 _HEAD = re.compile(
-    rb"(?:<\?xml\b[^>]*\?>)?(?>\s+|<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^<>\[\]]*>)*+", re.DOTALL
+    rb"(?:<\?xml\b[^>]*\?>)?(?>\s+|<!--.*?-->|<\?(?!xml\s).*?\?>|<!DOCTYPE[^<>\[\]]*>)*+", re.DOTALL
 )
 _TAG = re.compile(rb"<([^\s<>/!?&\"'=]+)(?=[\s/>])")
 _CONTAINER_ROOT = re.compile(rb"<(?:hierarchy|displays)(?=[\s/>])")

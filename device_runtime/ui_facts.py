@@ -128,6 +128,7 @@ class _Counter:
 
     def __init__(self) -> None:
         self._depth = 0
+        self._has_begun = False
         self._facts = TreeFacts()
         self._counts = Counter[str]()
         self._packages = Counter[str]()
@@ -140,6 +141,7 @@ class _Counter:
         return self._counts["nodes"]
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._has_begun = True
         self._facts.max_depth = max(self._facts.max_depth, self._depth)
         self._depth += 1
         if name in CONTAINERS:
@@ -189,7 +191,7 @@ class _Counter:
 
     def facts(self) -> Mapping[str, object]:
         """The facts of the document; of one that broke off, of the start tags that came whole."""
-        if self._depth:
+        if self._depth or not self._has_begun:
             clickable = self._counts["clickable"]
             return {"complete_start_tags": self.nodes, "clickable_in_complete_tags": clickable}
         facts = self._facts

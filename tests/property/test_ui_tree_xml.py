@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from device_runtime.errors import HierarchyError
+from device_runtime.ui_facts import facts_of
 from device_runtime.ui_tree import Node, elements_of, parse, to_xml, walk
 
 LEGAL = st.text(
@@ -89,3 +91,54 @@ def test_a_dump_that_lost_its_end_is_always_refused(root, data):
         assert str(refusal)  # noqa: PT017 - the other branch must not be reached
     else:
         raise AssertionError("a truncated dump was taken for a whole one")
+
+
+@st.composite
+def damaged(draw, dump: bytes) -> bytes:
+    """A dump in which pieces were cut out, doubled, moved or replaced by anything."""
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(dump)))
+        end = draw(st.integers(start, min(len(dump), start + 300)))
+        cut = dump[start:end]
+        put = draw(
+            st.sampled_from([b"", cut + cut, cut[::-1], b"\0", b"<", b"&", b'"', b"</hierarchy>"])
+            | st.binary(max_size=12)
+        )
+        dump = dump[:start] + put + dump[end:]
+    return dump
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["shirates_18.xml", "avc_mocks_0.xml", "d_emoji_combining.xml", "alumnium_two_documents.xml"],
+)
+@given(data=st.data())
+def test_any_damage_to_a_real_dump_is_read_or_refused(shared_data, name, data):
+    dump = data.draw(damaged((shared_data / "ui_dumps" / name).read_bytes()))
+
+    found = facts_of(dump)
+
+    try:
+        parse(dump)
+    except HierarchyError as refusal:
+        assert str(refusal) == str(found.refusal)  # noqa: PT017 - the other branch has its own
+    else:
+        assert found.refusal is None
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_have_facts(data):
+    for bytes_ in (data, b"<?xml" + data, b"<hierarchy>" + data, b"\x1f\x8b" + data):
+        found = facts_of(bytes_)
+
+        assert ("nodes" in found.facts) + ("documents" in found.facts) <= 1
+
+
+@given(TREES)
+def test_facts_and_tree_agree_on_what_they_share(root):
+    facts, nodes = facts_of(to_xml((root,))).facts, list(walk((root,)))
+
+    assert facts["nodes"] == len(nodes)
+    assert facts["clickable"] == sum(node.clickable for node in nodes)
+    assert facts["disabled"] == sum(not node.enabled for node in nodes)
+    assert facts["with_text"] == sum(bool(node.text) for node in nodes)
