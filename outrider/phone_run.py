@@ -31,6 +31,7 @@ from sync.step_text import described
 if TYPE_CHECKING:
     from device_runtime.adb_phone import AdbPhone
     from device_runtime.conditions import Conditions
+    from device_runtime.ports import Verifier
     from device_runtime.seats import SeatPhone
     from device_runtime.settings import Settings
     from sync.vocabulary import Assignment, Step, TemplateInfo
@@ -67,6 +68,10 @@ def run_phone(
     rules: Annotated[
         Path | None, typer.Option("--rules", help="A guard.toml in place of the phone's own.")
     ] = None,
+    probe: Annotated[
+        list[Path] | None,
+        typer.Option("--probe", help="Probe file that judges a goal given as text; repeatable."),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Start again a phone that was stopped.")
     ] = False,
@@ -98,6 +103,8 @@ def run_phone(
     from sync.clock import SystemClock
     from sync.messages import Role
 
+    if probe and serial is None:
+        raise MisuseError("--probe judges goals given as text: it needs --serial SERIAL")
     if (serial is not None) + mock + mock_adb + every != 1:
         raise MisuseError("name one phone: --serial SERIAL, --mock or --mock-adb; or --all")
     out = Output(json_lines=json)
@@ -140,7 +147,9 @@ def run_phone(
 
     with (
         stop_on_signals() as stop,
-        _opened(settings, serial=serial, adb_port=adb_port, over_adb=mock_adb) as phone,
+        _opened(
+            settings, serial=serial, adb_port=adb_port, over_adb=mock_adb, probes=probe or ()
+        ) as phone,
     ):
         is_owned = guard is Guard.OWNED or (guard is None and serial is not None)
         with settings_as_misuse():
@@ -248,7 +257,12 @@ def _templates() -> tuple[TemplateInfo, ...]:
 
 @contextmanager
 def _opened(
-    settings: Settings, *, serial: str | None, adb_port: int, over_adb: bool
+    settings: Settings,
+    *,
+    serial: str | None,
+    adb_port: int,
+    over_adb: bool,
+    probes: Sequence[Path],
 ) -> Iterator[SeatPhone]:
     """The phone that was named, reachable, with its judge; let go of at the end."""
     from apps_mock.adb_clone import AdbClone
@@ -265,7 +279,22 @@ def _opened(
     elif serial is None:
         yield mock_phone()
     else:
-        yield SeatPhone(adb_phone(serial, adb_port))
+        yield SeatPhone(adb_phone(serial, adb_port), _prober(probes, serial, adb_port))
+
+
+def _prober(files: Sequence[Path], serial: str, adb_port: int) -> Verifier | None:
+    """Who judges what is played on a person's phone; None where no probe file is named."""
+    from device_runtime.adb import AdbClient
+    from device_runtime.probe_files import read_probes
+    from device_runtime.probe_shell import AdbShell
+    from device_runtime.probes import ProbeVerifier
+    from outrider.device_wiring import settings_as_misuse
+
+    if not files:
+        return None
+    with settings_as_misuse():
+        sets = [read_probes(file) for file in files]
+    return ProbeVerifier(sets, AdbShell(AdbClient(adb_port), serial))
 
 
 def adb_phone(serial: str, port: int) -> AdbPhone:
