@@ -36,6 +36,7 @@ _CONTROL_DP: Final = (30, 112)
 _CARD_DP: Final = 170
 _EDGE_DP: Final = 5
 _TOUCH_DP: Final = 48
+_LAST_ROW_DP: Final = 72
 _CARET_DP: Final = 4
 _WIDE_SHARE: Final = 0.55
 _MORE: Final = "More options"
@@ -64,6 +65,7 @@ class Found:
 
 def elements_found(found: Found) -> tuple[Element, ...]:
     """The elements of a screen, in reading order (top, then left)."""
+    found = _in_front(found)
     top = status_bottom(found.lines, found.width_px, found.height_px)
     bottom = keyboard_top(found.lines, found.shapes.boxes, found.height_px)
     has_keyboard = found.keyboard_shown
@@ -75,6 +77,23 @@ def elements_found(found: Found) -> tuple[Element, ...]:
     packed = [replace(element, package=found.package) for element in elements]
     packed.sort(key=lambda element: (element.bounds[1], element.bounds[0]))
     return tuple(packed)
+
+
+def _in_front(found: Found) -> Found:
+    """Only what a dialog holds, where there is one: nothing around it can be touched."""
+    front, shapes = found.shapes.front, found.shapes
+    if front is None:
+        return found
+    return replace(
+        found,
+        lines=tuple(line for line in found.lines if _holds(front, line.bounds)),
+        shapes=replace(
+            shapes,
+            boxes=tuple(box for box in shapes.boxes if _holds(front, box)),
+            icons=tuple(icon for icon in shapes.icons if _holds(front, icon.bounds)),
+            dividers=tuple(row for row in shapes.dividers if front[1] < row < front[3]),
+        ),
+    )
 
 
 class _Guess:
@@ -91,6 +110,7 @@ class _Guess:
         lines = _between(found.lines, top, bottom)
         self._lines = [line for line in lines if line.icon_name is None]
         self._icons = _named(_between(shapes.icons, top, bottom), lines)
+        self._lowest = max((line.bounds[3] for line in self._lines), default=0)
 
     def elements(self) -> list[Element]:
         """Everything that was found, once."""
@@ -238,11 +258,10 @@ class _Guess:
                 yield Element(_ICON, self._touchable(icon.bounds), description=name, clickable=True)
 
     def _scroller(self) -> Iterable[Element]:
-        yield Element(
-            _SCROLLER,
-            (0, round(self._top + _APP_BAR_DP * self._dp), self._width, self._bottom),
-            scrollable=True,
-        )
+        """Whatever is below the app's bar, where it goes on to the lower end of the screen."""
+        if self._lowest > self._bottom - _LAST_ROW_DP * self._dp:
+            top = round(self._top + _APP_BAR_DP * self._dp)
+            yield Element(_SCROLLER, (0, top, self._width, self._bottom), scrollable=True)
 
     def _touchable(self, bounds: Rect) -> Rect:
         """The bounds, at least as large as a fingertip."""

@@ -31,6 +31,10 @@ _PAGE_SHARE: Final = 0.5
 _BOX_FILL: Final = 0.8
 _ICON_GAP_DP: Final = 3
 _STRAIGHT: Final = 0.7
+_DIALOG_DP: Final = 112
+_BRIGHT_PERCENTILE: Final = 99.5
+_VEIL: Final = 0.75
+"""What lies under a dialog is at most as bright as this share of the dialog."""
 _WORKING_SIDE_PX: Final = 720
 
 
@@ -67,12 +71,14 @@ class Shapes:
         dividers: heights in pixels of thin lines across most of the screen, top to bottom.
         icons: from top to bottom.
         dp: pixels of one dp.
+        front: a box with a veil over all around it, as a dialog is; None where there is none.
     """
 
     boxes: tuple[Rect, ...]
     dividers: tuple[int, ...]
     icons: tuple[Icon, ...]
     dp: float
+    front: Rect | None = None
 
 
 def dp_of(picture: Picture) -> float:
@@ -91,11 +97,13 @@ def shapes_in(picture: Picture, texts: Sequence[Rect]) -> Shapes:
     edges = across | down
     boxes = _boxes(edges, writing, dp)
     icons = _icons(edges, writing, boxes, dp)
+    front = _front(small, boxes, dp)
     return Shapes(
         boxes=tuple(_scaled(box, scale) for box in boxes),
         dividers=tuple(round(row * scale) for row in _dividers(down, dp)),
         icons=tuple(replace(icon, bounds=_scaled(icon.bounds, scale)) for icon in icons),
         dp=dp * scale,
+        front=None if front is None else _scaled(front, scale),
     )
 
 
@@ -144,6 +152,22 @@ def _boxes(edges: Mask, texts: Sequence[Rect], dp: float) -> tuple[Rect, ...]:
             boxes.append((left, top, left + wide, top + high))
     boxes.sort(key=lambda box: ((box[0] - box[2]) * (box[3] - box[1]), box))
     return tuple(boxes)
+
+
+def _front(picture: Picture, boxes: Sequence[Rect], dp: float) -> Rect | None:
+    """The largest box, where nothing around it is nearly as bright as what it holds."""
+    import numpy as np  # noqa: PLC0415
+
+    large = [box for box in boxes if min(box[2] - box[0], box[3] - box[1]) > _DIALOG_DP * dp]
+    if not large:
+        return None
+    left, top, right, bottom = large[0]
+    brightness = picture.max(axis=2)
+    around = np.ones(brightness.shape, dtype=np.bool_)
+    around[top:bottom, left:right] = False
+    outside = float(np.percentile(brightness[around], _BRIGHT_PERCENTILE))
+    inside = float(np.percentile(brightness[top:bottom, left:right], _BRIGHT_PERCENTILE))
+    return large[0] if outside < _VEIL * inside else None
 
 
 def _dividers(down: Mask, dp: float) -> tuple[int, ...]:
