@@ -17,6 +17,9 @@ from apps_mock.errors import AdbProtocolError
 UNREAD_LIMIT_BYTES: Final = 4 * 1024 * 1024
 """Beyond this much unread input a packet is acknowledged only when it is read."""
 
+GRACE_S: Final = 1.0
+"""How long a service may go on with its input after the peer closed."""
+
 
 class ByteStream(Protocol):
     """What a service needs of its stream."""
@@ -55,6 +58,7 @@ class Stream:
         self._remote_id = remote_id
         self._inbox = bytearray()
         self._owes_okay = False
+        self._is_reading = False
         self._changed = asyncio.Event()
         self._may_write = asyncio.Event()
         self._may_write.set()
@@ -80,9 +84,11 @@ class Stream:
 
     async def read(self) -> bytes:
         """Whatever has come since the last call, at least a byte; empty once the peer closed."""
+        self._is_reading = True
         while not self._inbox and not self._is_closed:
             self._changed.clear()
             await self._changed.wait()
+        self._is_reading = False
         data = bytes(self._inbox)
         self._inbox.clear()
         if self._owes_okay:
@@ -98,10 +104,18 @@ class Stream:
             await self._send(b"CLSE")
 
     async def peer_closed(self) -> None:
-        """Answer a CLSE with a CLSE, unless ours is what it answers, and end the service."""
-        if not self._is_closed:
+        """Answer a CLSE with a CLSE, unless ours is what it answers, and end the service.
+
+        One that still reads is given a moment with what came, as `exec-in` relies on.
+        """
+        if self._is_closed:
+            return
+        if self._is_reading or self._inbox:
+            self.abandon()
+            asyncio.get_running_loop().call_later(GRACE_S, self.end)
+        else:
             self.end()
-            await self._send(b"CLSE")
+        await self._send(b"CLSE")
 
     def end(self) -> None:
         """Stop the service: nobody listens any more."""

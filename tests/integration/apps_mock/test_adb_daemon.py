@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import socket
 import struct
 import subprocess
 
 import pytest
 
+from apps_mock.adb_ports import Answer
 from apps_mock.adb_server import MockAdbDaemon
 from apps_mock.errors import DaemonError
 from apps_mock.phone import MockPhone
 from device_runtime.adb_server_process import AdbServerProcess, find_adb
-
-HEADER = struct.Struct("<4s5I")
-VERSION = 0x01000001
+from tests.adb_peer import VERSION, Peer
 
 
 @pytest.fixture
@@ -30,65 +28,6 @@ def daemon(phone):
     daemon.start()
     yield daemon
     daemon.stop()
-
-
-class Peer:
-    """The host's end of one connection."""
-
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=5)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.socket.close()
-
-    def send(self, command, arg0, arg1, data=b"", magic=None):
-        code = int.from_bytes(command, "little")
-        header = HEADER.pack(command, arg0, arg1, len(data), 0, code ^ 0xFFFFFFFF)
-        if magic is not None:
-            header = header[:-4] + magic
-        self.socket.sendall(header + data)
-
-    def receive(self):
-        header = self.exactly(HEADER.size)
-        command, arg0, arg1, length, total, _ = HEADER.unpack(header)
-        data = self.exactly(length)
-        return command, arg0, arg1, data, total
-
-    def exactly(self, size):
-        data = self.socket.recv(size, socket.MSG_WAITALL) if size else b""
-        if len(data) < size:
-            raise EOFError
-        return data
-
-    def greet(self, version=VERSION, max_payload=0x100000):
-        self.send(b"CNXN", version, max_payload, b"host::features=shell_v2\0")
-        return self.receive()
-
-    def open(self, service, local_id=7):
-        self.send(b"OPEN", local_id, 0, service + b"\0")
-        return self.receive()
-
-    def everything(self, service):
-        """All payloads of a stream, acknowledged one by one; it answers the final CLSE."""
-        command, remote, local, *_ = self.open(service)
-        assert command == b"OKAY"
-        payloads = []
-        while True:
-            command, _, _, data, _ = self.receive()
-            if command == b"CLSE":
-                self.send(b"CLSE", local, remote)
-                return payloads
-            payloads.append(data)
-            self.send(b"OKAY", local, remote)
-
-    def is_gone(self):
-        try:
-            return self.socket.recv(1) == b""
-        except ConnectionResetError:
-            return True
 
 
 @pytest.fixture
@@ -191,13 +130,22 @@ def test_streams_run_side_by_side(peer):
     [
         (b"STLS", 0x01000000, 0),
         (b"AUTH", 2, 0, b"x" * 256),
-        (b"OPEN", 1, 0, b"shell:id\0", b"\0\0\0\0"),
+        (b"SYNC", 1, 0),
+        (b"WHAT", 1, 0),
     ],
 )
 def test_peer_that_breaks_the_protocol_is_let_go(peer, packet):
     peer.greet()
 
     peer.send(*packet)
+
+    assert peer.is_gone()
+
+
+def test_packet_with_a_wrong_magic_ends_the_link(peer):
+    peer.greet()
+
+    peer.send(b"OPEN", 1, 0, b"shell:id\0", magic=b"\0\0\0\0")
 
     assert peer.is_gone()
 
@@ -363,3 +311,146 @@ def test_interrupt_at_the_terminal_ends_a_running_command(peer):
     keyboard.press(b"exit 5\r")
 
     assert keyboard.read_until(b"\x05").endswith(b"\x05")
+
+
+def test_slow_reader_is_not_sent_more_than_it_acknowledged(peer, daemon):
+    peer.greet(max_payload=4096)
+    _, remote, local, *_ = peer.open(b"exec:seq 20000")
+    data = peer.receive()[3]
+    while len(data) < 100_000:
+        peer.send(b"OKAY", local, remote)
+        command, _, _, more, _ = peer.receive()
+        if command == b"CLSE":
+            break
+        data += more
+
+    assert data.startswith(b"1\n2\n")
+    assert len(data) > 4096
+
+
+def test_sender_that_does_not_wait_for_a_slow_service_is_let_go(peer):
+    peer.greet()
+    _, remote, local, *_ = peer.open(b"shell,v2,raw:sleep 1000")
+    chunk = b"\0" * (1 << 20)
+
+    def flood():
+        for _ in range(40):
+            peer.send(b"WRTE", local, remote, chunk)
+
+    with pytest.raises((ConnectionError, TimeoutError)):
+        flood()
+
+
+def test_wrong_sum_ends_the_link(peer):
+    peer.greet()
+
+    peer.send(b"OPEN", 1, 0, b"shell:id\0", total=1)
+
+    assert peer.is_gone()
+
+
+@pytest.mark.parametrize(
+    ("service", "text"),
+    [
+        (b"root:", b"adbd cannot run as root in production builds\n"),
+        (b"unroot:", b"adbd not running as root\n"),
+        (b"tcpip:5555", b"restarting in TCP mode port: 5555\n"),
+        (b"tcpip:x", b"invalid port\n"),
+        (b"remount:", b"remount failed: Operation not permitted\n"),
+        (b"reverse:forward:tcp:1;tcp:2", b"OKAY"),
+        (b"reverse:killforward:tcp:9", b"FAIL001alistener 'tcp:9' not found"),
+        (b"reverse:list-forward", b"0000"),
+    ],
+)
+def test_small_services_say_their_texts(peer, service, text):
+    peer.greet()
+
+    assert peer.everything(service) == [text]
+
+
+def test_reverse_forwards_are_listed_until_they_are_removed(peer):
+    peer.greet()
+    peer.everything(b"reverse:forward:localabstract:x;tcp:7")
+
+    assert peer.everything(b"reverse:list-forward") == [b"001dhost-1 localabstract:x tcp:7\n"]
+    assert peer.everything(b"reverse:forward:norebind:localabstract:x;tcp:8")[0][:4] == b"FAIL"
+    peer.everything(b"reverse:killforward-all")
+    assert peer.everything(b"reverse:list-forward") == [b"0000"]
+
+
+def test_restart_ends_the_link_and_the_phone_comes_back(peer, daemon):
+    peer.greet()
+    peer.open(b"reboot:")
+
+    assert peer.is_gone_after_all()
+
+    with Peer(daemon.port) as again:
+        assert again.greet()[0] == b"CNXN"
+
+
+def test_acknowledgements_that_were_not_agreed_on_are_refused(peer):
+    peer.greet()
+    peer.send(b"OPEN", 7, 0x2000000, b"shell:id\0")
+
+    assert peer.receive()[:3] == (b"CLSE", 0, 7)
+
+
+def test_port_of_the_phone_answers_while_its_program_runs(peer):
+    peer.greet()
+    assert peer.open(b"tcp:9008")[0] == b"CLSE"
+    program = b"shell:CLASSPATH=/data/local/tmp/u2.jar app_process / com.wetest.uia2.Main -p 9008"
+    _, remote, local, *_ = peer.open(program, local_id=9)
+    peer.receive()
+
+    command, server, *_ = peer.open(b"tcp:9008", local_id=11)
+    assert command == b"OKAY"
+    peer.send(b"WRTE", 11, server, b"GET /ping HTTP/1.1\r\nConnection: close\r\n\r\n")
+    packets = [peer.receive() for _ in range(2)]
+    assert packets[1][3].endswith(b"pong")
+    peer.send(b"OKAY", 11, server)
+    peer.send(b"CLSE", local, remote)
+    while peer.receive()[:3] != (b"CLSE", remote, local):
+        pass
+    assert peer.open(b"tcp:9008", local_id=13)[0] == b"CLSE"
+
+
+def test_services_and_unknown_commands_are_on_record(peer, daemon):
+    peer.greet()
+    peer.everything(b"shell:no_such_thing; echo a")
+
+    assert daemon.services[-1] == "shell:no_such_thing; echo a"
+    assert daemon.unknown_commands == {"no_such_thing": 1}
+
+
+class Recorded:
+    """A recording of a phone that knows three answers."""
+
+    def properties(self):
+        return {"ro.product.name": "real", "ro.product.model": "Real 1"}
+
+    def answer(self, words):
+        known = {
+            ("wm", "size"): Answer(b"Physical size: 1x2\n"),
+            ("date", "+%s"): Answer(b"42\n"),
+            ("uiautomator", "dump", "/sdcard/a.xml"): Answer(b"dumped\n", b"loud\n", 3, b"<x/>"),
+        }
+        return known.get(tuple(words))
+
+
+def test_recorded_phone_answers_as_it_did_and_keeps_the_mocks_own_tools():
+    daemon = MockAdbDaemon(Recorded())
+    daemon.start()
+    try:
+        with Peer(daemon.port) as peer:
+            assert b"ro.product.model=Real 1;" in peer.greet()[3]
+            line = b"shell:wm size | cut -d: -f2; date +%s; echo x; wm density; echo $?"
+            said = b"".join(peer.everything(line))
+            dump = b"".join(
+                peer.everything(b"shell:uiautomator dump /sdcard/a.xml; cat /sdcard/a.xml")
+            )
+    finally:
+        daemon.stop()
+
+    assert said == b" 1x2\n42\nx\n/system/bin/sh: wm: inaccessible or not found\n127\n"
+    assert dump == b"dumped\nloud\n<x/>"
+    assert daemon.unknown_commands == {"wm": 1}
