@@ -134,7 +134,8 @@ class Observer:
         fault: PhoneFaultError | None = None
         for attempt in range(self._settings.look_attempts):
             try:
-                return self._look_once(with_screenshot=with_screenshot)
+                is_last = attempt + 1 == self._settings.look_attempts
+                return self._look_once(with_screenshot=with_screenshot, believes_windows=is_last)
             except TreeUnavailableError as error:
                 fault = error
                 if error.reason in _HOPELESS or (
@@ -167,7 +168,8 @@ class Observer:
     def _screencap(self) -> str:
         return f"screencap -p -d {self._panel}" if self._panel else "screencap -p"
 
-    def _look_once(self, *, with_screenshot: bool) -> Seen:
+    def _look_once(self, *, with_screenshot: bool, believes_windows: bool) -> Seen:
+        """One look; where parts never agree, the last one believes the windows."""
         request = LookRequest(
             self._new_name(),
             with_screenshot=with_screenshot,
@@ -182,7 +184,16 @@ class Observer:
         self._require_awake(look.state)
         if look.hierarchy is None:
             raise self._tree_fault(look)
+        if not believes_windows:
+            self._require_agreement(look.state, look.hierarchy.rotation)
         return self._seen(look, look.hierarchy)
+
+    def _require_agreement(self, state: ScreenState, rotation: int) -> None:
+        """Nothing where tree and windows are of one moment, as far as they say."""
+        natural = state.natural_size
+        sizes_differ = state.size and natural and state.size != turned(natural, rotation)
+        if state.rotation not in {None, rotation} or sizes_differ:
+            raise PhoneFaultError(f"{self._link.serial} was turned during the look; look again")
 
     def _require_awake(self, state: ScreenState) -> None:
         if state.is_awake is False:
@@ -194,9 +205,8 @@ class Observer:
         return TreeUnavailableError(f"{self._link.serial} {look.tree_fault}", reason=reason)
 
     def _seen(self, look: Look, hierarchy: Hierarchy) -> Seen:
-        rotation = hierarchy.rotation
-        if look.state.rotation not in {None, rotation}:
-            raise PhoneFaultError(f"{self._link.serial} was turned during the look; look again")
+        turns = look.state.rotation
+        rotation = hierarchy.rotation if turns is None else turns
         size = self._size(look.state, rotation)
         shot = look.screenshot and self._upright(self._noted(look.screenshot), size, rotation)
         read = Read(shot, elements_of(hierarchy.roots, *size))
@@ -209,11 +219,7 @@ class Observer:
 
     def _size(self, state: ScreenState, rotation: int) -> Size:
         """Width and height of the upright screen, in touches' pixels."""
-        if state.size is None or state.natural_size is None:
-            return turned(self.facts.size, rotation)
-        if state.size != turned(state.natural_size, rotation):
-            raise PhoneFaultError(f"{self._link.serial} was turned during the look; look again")
-        return state.size
+        return state.size or turned(state.natural_size or self.facts.size, rotation)
 
     def _observed(self, read: Read, state: ScreenState, size: Size, rotation: int) -> Seen:
         if not (state.package or state.window):

@@ -325,6 +325,16 @@ def test_23_tree_and_windows_of_different_moments_are_looked_at_again():
     assert len(client.commands) == 2
 
 
+def test_23_windows_are_believed_where_the_tree_never_agrees():
+    turned = look(screen(rotation=0), state=LANDSCAPE)
+    client = ScriptedClient(turned)
+
+    seen = phone_on(client).observe()
+
+    assert (seen.rotation, seen.width_px, seen.height_px) == (1, 1600, 720)
+    assert len(client.commands) == 3
+
+
 def test_23_picture_belongs_to_a_tree_that_was_the_same_before_and_after_it():
     looks = [look(screen(text), picture=png(72, 160 + 0)) for text in ("a", "b", "b", "b")]
     client = ScriptedClient(*looks)
