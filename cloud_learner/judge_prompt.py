@@ -11,9 +11,10 @@ import base64
 import json
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Final
 
-from sync.step_text import described
+from sync.step_text import described, label_beside
 from sync.vocabulary import Element, Episode, Observation
 
 PROMPT_VERSION: Final = "1"
@@ -141,13 +142,13 @@ def _flaw(valid: bool) -> str:  # noqa: FBT001 - a step's one fact
 def _told(screen: Observation | None) -> list[str]:
     if screen is None:
         return ["- nothing was seen"]
-    told = [line for element in screen.elements if (line := _line(element))]
+    told = [line for element in screen.elements if (line := _line(element, screen.elements))]
     app = [f"- app in front: {_quoted(screen.package)}"]
     cut = [f"- and {len(told) - MOST_ELEMENTS} more"] if len(told) > MOST_ELEMENTS else []
     return app + told[:MOST_ELEMENTS] + cut
 
 
-def _line(element: Element) -> str:
+def _line(element: Element, elements: Sequence[Element]) -> str:
     """An element with what it says and how it is; empty where it says nothing."""
     states = [
         name
@@ -164,7 +165,13 @@ def _line(element: Element) -> str:
     if not element.label and not states:
         return ""
     kind = element.class_name.rpartition(".")[2]
-    return f"- {kind} {_quoted(element.label)}{' ' if states else ''}{', '.join(states)}"
+    label = _quoted(element.label) if element.label else _beside(element, elements)
+    return " ".join(filter(None, ("-", kind, label, ", ".join(states))))
+
+
+def _beside(element: Element, elements: Sequence[Element]) -> str:
+    beside = label_beside(element, elements)
+    return f"beside {_quoted(beside)}" if beside else ""
 
 
 def _quoted(text: str) -> str:

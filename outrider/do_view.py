@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from sync.screen_text import items_of
-from sync.step_text import described, name_of
+from sync.screen_text import Item, items_of
+from sync.step_text import described, label_beside, name_of
 from sync.vocabulary import Action, Element, EndReason, Observation, Step
 
 if TYPE_CHECKING:
@@ -155,13 +155,27 @@ def _overlap(one: Element, other: Element) -> bool:
 def labels_of(screen: Observation) -> list[str]:
     """A few labels of a screen, with the state of what is on or off; what can be touched first."""
     title = title_of(screen)
-    items = [item for item in items_of(screen) if item.label and item.label != title]
-    items.sort(key=lambda item: not item.touchable)
-    shown = []
-    for item in items[:LABELS]:
-        state = (" [on]" if item.checked else " [off]") if item.checkable else ""
-        shown.append(_cut(" ".join(item.label.split()), _LABEL_WIDTH) + state)
-    return shown
+    named = [(item, _name(item, screen)) for item in items_of(screen)]
+    shown = [(item, name) for item, name in named if name and name != title]
+    shown.sort(key=lambda entry: not entry[0].touchable)
+    switches = {name for item, name in shown if item.checkable}
+    labels = [
+        _cut(name, _LABEL_WIDTH) + _state(item)
+        for item, name in shown
+        if item.checkable or name not in switches
+    ]
+    return list(dict.fromkeys(labels))[:LABELS]
+
+
+def _name(item: Item, screen: Observation) -> str:
+    """An item's label on one line, or what stands beside it where it is a switch."""
+    if item.label or not item.checkable:
+        return " ".join(item.label.split())
+    return label_beside(screen.elements[item.element], screen.elements)
+
+
+def _state(item: Item) -> str:
+    return (" [on]" if item.checked else " [off]") if item.checkable else ""
 
 
 def _target_label(screen: Observation, action: Action) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sync.vocabulary import Element, SlotRef, Step
 
 LONGEST_LABEL = 48
@@ -13,7 +15,7 @@ def described(step: Step) -> str:
     action, elements = step.action, step.observation.elements
     words: list[str] = [action.kind]
     if action.element is not None and action.element < len(elements):
-        words.append(repr(name_of(elements[action.element])))
+        words.append(_target(elements[action.element], elements))
     elif action.x is not None and action.y is not None:
         words.append(f"({action.x:.2f}, {action.y:.2f})")
     if isinstance(action.text, SlotRef):
@@ -24,6 +26,24 @@ def described(step: Step) -> str:
         str(part) for part in (action.direction, action.key, action.app, action.status) if part
     ]
     return " ".join(words)
+
+
+def label_beside(element: Element, elements: Sequence[Element]) -> str:
+    """What stands beside an element without a label of its own, as a name beside its switch."""
+    top, bottom = element.bounds[1], element.bounds[3]
+    for other in elements:
+        shared = min(bottom, other.bounds[3]) - max(top, other.bounds[1])
+        if other.label and other is not element and 2 * shared >= bottom - top > 0:
+            return name_of(other)
+    return ""
+
+
+def _target(element: Element, elements: Sequence[Element]) -> str:
+    if element.label or element.resource_id:
+        return repr(name_of(element))
+    beside = label_beside(element, elements)
+    kind = element.class_name.rpartition(".")[2] or element.class_name
+    return f"{kind} beside {beside!r}" if beside else repr(element.class_name)
 
 
 def name_of(element: Element) -> str:
