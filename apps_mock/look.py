@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, TypeVar
 from apps_mock.catalogue import LOCALES, RIGHT_TO_LEFT, Locale, Term, day_text, say
 from apps_mock.errors import WordingError
 from apps_mock.mixing import mixed
+from apps_mock.seeded_random import SeededRandom
 from apps_mock.theme import SCHEMES
 from sync.vocabulary import Split
 
@@ -261,7 +262,7 @@ def draw_look(split: Split, seed: int) -> Look:
     locale = LOCALES[place % len(LOCALES)]
     held_out = split is Split.TEST and bool(seed & HELD_OUT_LOOK)
     seed %= HELD_OUT_PHRASING
-    random = Random(f"look|{split}|{seed}")
+    random = SeededRandom(f"look|{split}|{seed}")
     drawn = Look(
         seed=f"{split}|{seed}",
         row_px=random.choice(_ROWS_DP),

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from apps_mock.app import AnyAppState
+from apps_mock.digests import share
 from apps_mock.entities import Draw
 from apps_mock.launcher import OTHER_LABELS
 from apps_mock.look import draw_look
 from apps_mock.phone_state import PhoneState, new_app_state
 from apps_mock.plans import Plan, Stage
 from apps_mock.registry import APPS, FIXTURES, SYSTEM, TASK_APPS
+from apps_mock.seeded_random import SeededRandom
 from apps_mock.set_up_check import check_apps, checked, filled
 from apps_mock.suites import (
     browser,
@@ -137,15 +139,22 @@ FIXTURE_COUNT: Final = 64
 """How many different contents the apps beside a task's own have, per split."""
 
 
-def _furnished(name: str, split: Split, random: Random) -> Any:  # Any: data of any app
-    return _fixture(name, split, random.randrange(FIXTURE_COUNT))
+def _furnished(name: str, split: Split, random: Random) -> AnyAppState:
+    number = random.randrange(FIXTURE_COUNT)
+    return _fixture(name, split, number) if name in FIXTURES else _bare(name)
 
 
 @lru_cache(maxsize=1024)
-def _fixture(name: str, split: Split, number: int) -> Any:  # Any: data of any app
-    if name not in FIXTURES:
-        return None
-    return FIXTURES[name](Draw(Random(f"fixture|{name}|{split}|{number}"), split))
+def _fixture(name: str, split: Split, number: int) -> AnyAppState:
+    """An app as many phones begin with it: the same object for all of them."""
+    data = FIXTURES[name](Draw(SeededRandom(f"fixture|{name}|{split}|{number}"), split))
+    return share(name, new_app_state(name, data))
+
+
+@lru_cache(maxsize=128)
+def _bare(name: str) -> AnyAppState:
+    """An app without data."""
+    return share(name, new_app_state(name, None))
 
 
 def _apps_used(instance: Instance) -> Iterator[str]:
@@ -183,14 +192,14 @@ def draw(template_name: str, *, seed: int, split: Split, look: int) -> Task:
         SetUpError: its `set_up` gave what no task can be made of.
     """
     template = template_of(template_name)
-    random = Random(f"task|{template_name}|{split}|{seed}")
+    random = SeededRandom(f"task|{template_name}|{split}|{seed}")
     source = Draw(random, split)
     instance = checked(template, template.set_up(source))
     drawn = draw_look(split, look)
     held_out = template.says_held_out(split, look)
     phrasing = random.choice(template.phrasings)
     if held_out:
-        phrasing = Random(f"phrasing|{template_name}|{seed}").choice(template.held_out)
+        phrasing = SeededRandom(f"phrasing|{template_name}|{seed}").choice(template.held_out)
     words = {gap: drawn.spoken(word) for gap, word in instance.words.items()}
     goal = filled(template, drawn.say(phrasing), words)
     given = {template.app: instance.data, **instance.others}
@@ -198,9 +207,11 @@ def draw(template_name: str, *, seed: int, split: Split, look: int) -> Task:
     check_apps(template, needed)
     apps = []
     for name in _app_names(needed, random):
-        data = given[name] if name in given else _furnished(name, split, random)
-        apps.append((name, new_app_state(name, data)))
-    apps += [(name, new_app_state(name, None)) for name in _sold(apps)]
+        if name in given:
+            apps.append((name, new_app_state(name, given[name])))
+        else:
+            apps.append((name, _furnished(name, split, random)))
+    apps += [(name, _bare(name)) for name in _sold(apps)]
     return Task(
         template=template,
         seed=seed,
@@ -224,10 +235,10 @@ def draw(template_name: str, *, seed: int, split: Split, look: int) -> Task:
 
 def furnished(*, seed: int, split: Split) -> PhoneState:
     """A phone with every app, as somebody may own it; the same arguments give the same phone."""
-    random = Random(f"phone|{split}|{seed}")
+    random = SeededRandom(f"phone|{split}|{seed}")
     names = [*FIXTURES, *(label.lower() for label in OTHER_LABELS)]
-    apps = [(name, new_app_state(name, _furnished(name, split, random))) for name in names]
-    apps += [(name, new_app_state(name, None)) for name in _sold(apps)]
+    apps = [(name, _furnished(name, split, random)) for name in names]
+    apps += [(name, _bare(name)) for name in _sold(apps)]
     return PhoneState(tuple(apps), now=_some_minute(random))
 
 
