@@ -21,6 +21,7 @@ SEVERAL_DISPLAYS: Final = (
     "A display ID can be specified with the [-d display-id] option.\n"
     'See "dumpsys SurfaceFlinger --display-id" for valid display IDs.\n'
 )
+TERMINALS: Final = frozenset({"/dev/tty", "/dev/stdout", "/proc/self/fd/1"})
 _KILLED: Final = 137
 
 
@@ -45,7 +46,7 @@ class ScreenCommands:
             if refusal is not None:
                 return refusal
             dump = self._dump(call)
-        if path == "/dev/tty":
+        if path in TERMINALS:
             call.terminal.write(dump)
         else:
             self._device.files.write(call.path(path), dump)
