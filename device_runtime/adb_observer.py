@@ -82,6 +82,7 @@ class Observer:
         self._facts: PhoneFacts | None = None
         self._panel = ""
         self._blank_panels: set[str] = set()
+        self._natural_size: Size | None = None
         self.warnings: tuple[str, ...] = ()
         """What the phone printed that was no answer, each once."""
         self.touched: Size | None = None
@@ -180,13 +181,28 @@ class Observer:
         try:
             look = request.read(answer.stdout)
         except PhoneFaultError as error:
+            self._ask_panels_again()
             raise PhoneFaultError(f"{self._link.serial}: {error}") from error
+        self._notice_folding(look.state)
         self._require_awake(look.state)
         if look.hierarchy is None:
             raise self._tree_fault(look)
         if not believes_windows:
             self._require_agreement(look.state, look.hierarchy.rotation)
         return self._seen(look, look.hierarchy)
+
+    def _notice_folding(self, state: ScreenState) -> None:
+        """Ask for the panels again where the screen has another size in its natural position."""
+        if state.natural_size not in {None, self._natural_size}:
+            if self._natural_size is not None:
+                self._ask_panels_again()
+            self._natural_size = state.natural_size
+
+    def _ask_panels_again(self) -> None:
+        """The panel that was named may be off: the phone may have been folded."""
+        if self._panel:
+            self.forget()
+            self._panel = self.facts.panel_of(self._settings.display)
 
     def _require_agreement(self, state: ScreenState, rotation: int) -> None:
         """Nothing where tree and windows are of one moment, as far as they say."""

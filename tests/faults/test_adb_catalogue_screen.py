@@ -102,6 +102,37 @@ def test_01_black_panel_makes_the_phone_say_again_which_panel_is_on():
     assert ScreenMark.BLANK not in seen.marks
 
 
+def test_01_panels_are_asked_for_again_where_the_named_one_gives_no_picture():
+    client = ScriptedClient(
+        look(picture=b"Failed to take a screenshot"), look(), facts=two_panels()
+    )
+    phone = phone_on(client, screenshots=True)
+    phone.info()
+    client.facts = two_panels(OUTER)
+
+    phone.observe()
+
+    assert f"-d {INNER}" in client.commands[0]
+    assert f"-d {OUTER}" in client.commands[1]
+
+
+def test_01_panels_are_asked_for_again_where_the_phone_was_folded():
+    inner = "  Display: mDisplayId=0\n    init=1600x1400 420dpi cur=1600x1400\n" + FOCUS
+    outer = inner.replace("1600x1400", "720x1600")
+    looks = [look(state=inner, picture=png(1600, 1400)), look(state=outer, picture=png(720, 1600))]
+    client = ScriptedClient(*looks, facts=two_panels())
+    phone = phone_on(client, screenshots=True)
+    phone.info()
+    phone.observe()
+    client.facts = two_panels(OUTER)
+
+    folded = phone.observe()
+    phone.observe()
+
+    assert (folded.width_px, folded.height_px) == (720, 1600)
+    assert f"-d {OUTER}" in client.commands[-1]
+
+
 def test_01_other_panel_is_tried_where_the_phone_names_none():
     black, lit = look(picture=png(dot=False)), look(picture=png())
     client = ScriptedClient(black, lit, facts=FACTS + PANELS)
