@@ -72,6 +72,8 @@ class _Watched:
         decided = self._policy.decide(requests)
         for request, one in zip(requests, decided, strict=True):
             index = 0 if self.last is None else self.last.index + 1
+            if index == 0:
+                self._view.goal(request.goal)
             self.last = Chosen(
                 index=index,
                 screen=request.observation,
@@ -235,7 +237,6 @@ def judge_in(folder: Path, verdict: Verdict) -> Verdict:
 
 def _say_what(seat: Seat, assignment: Assignment, out: Output) -> None:
     info = seat.phone.info() if assignment.goal else None
-    out.note(f"goal   {assignment.goal or assignment.template}")
     if info is not None:
         out.note(f"phone  {info.serial}: {info.model}, Android {info.android_version}")
     out.note(f"acts   {seat.actor.name} {seat.release or ''}".rstrip())

@@ -60,6 +60,10 @@ class StepView:
     def __init__(self, out: Output) -> None:
         self._out = out
 
+    def goal(self, goal: str) -> None:
+        """What is pursued, as the policy sees it."""
+        self._out.note(_cut(f"goal   {goal}", 4 * WIDTH))
+
     def chosen(self, choice: Chosen) -> None:
         """A person sees what is about to happen, and why; programs get the whole step later."""
         note = self._out.note

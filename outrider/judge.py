@@ -198,7 +198,7 @@ def _table(out: Output, rows: Sequence[dict[str, object]]) -> None:
         {
             "judge": row["judge"],
             "n": row["n"],
-            **{name: f"{row[name]} {_percent(row, name)}" for name in names},
+            **{name: f"{row[name]}\n{_percent(row, name)}" for name in names},
             "tokens": row["tokens"],
         }
         for row in rows

@@ -12,6 +12,7 @@ from cloud_learner.campaign import CampaignState, Move
 from cloud_learner.campaign_store import CampaignStore
 from cloud_learner.errors import StoreUnavailableError, UnknownRowError
 from cloud_learner.ingest import Ingest
+from cloud_learner.judge_store import JudgeStore
 from cloud_learner.report_store import EpisodeFilter, ReportStore
 from cloud_learner.settings import CampaignSettings, DispatchSettings
 from cloud_learner.store import Database, sqlite_url
@@ -378,3 +379,67 @@ def test_answers_count_as_claims():
     assert not claimed_complete(ended(finish(FinishStatus.INFEASIBLE)))
     assert not claimed_complete(ended(finish(), EndReason.BUDGET))
     assert answer("7").kind is ActionKind.ANSWER
+
+
+def success_of(database, episode_id="e1"):
+    [row] = [
+        row for row in ReportStore(database).episodes(EpisodeFilter()) if row["id"] == episode_id
+    ]
+    return row["success"]
+
+
+def owner_says(score, *, version="0001", episode_id="e1"):
+    return Verdict(EpisodeId(episode_id), "owner", version, VerdictSource.OWNER, score)
+
+
+def unjudged(**more):
+    return replace(upload(**more), verdicts=())
+
+
+def test_an_episode_that_comes_again_brings_its_owners_verdict(database, ingest):
+    first = unjudged()
+    later = replace(first, verdicts=(owner_says(1.0),))
+    ingest.commit([received(first, seq=1)])
+    assert success_of(database) is None
+    ingest.commit([received(later, seq=2)])
+    ingest.commit([received(later, seq=2)])
+    assert success_of(database) is True
+
+
+def test_an_owner_who_thinks_better_of_it_is_heard_in_any_order(database, ingest):
+    first = unjudged()
+    up, down = owner_says(1.0), owner_says(0.0, version="0002")
+    ingest.commit([received(replace(first, verdicts=(up, down)), seq=3)])
+    ingest.commit([received(replace(first, verdicts=(up,)), seq=2)])
+    assert success_of(database) is False
+
+
+def test_code_counts_more_than_whoever_comes_later(database, ingest):
+    first = upload(score=0.0)
+    ingest.commit([received(first, seq=1)])
+    ingest.commit([received(replace(first, verdicts=(owner_says(1.0),)), seq=2)])
+    assert success_of(database) is False
+
+
+def test_nobody_judges_another_devices_episodes(database, ingest):
+    ingest.commit([received(unjudged(), seq=1)])
+    forged = replace(unjudged(device="phone-9"), verdicts=(owner_says(1.0),))
+    ingest.commit([received(forged, device="phone-9", seq=1)])
+    assert success_of(database) is None
+
+
+def test_a_judges_verdict_decides_what_nobody_decided_and_only_once(database, ingest):
+    ingest.commit([received(unjudged(), seq=1), received(upload("e2"), seq=2)])
+    store = JudgeStore(database)
+    open_ones = [one.id for one in store.unjudged(judge="j", version="1")]
+    said = Verdict(EpisodeId("e1"), "j", "1", VerdictSource.JUDGE, None)
+    assert open_ones == ["e1"]
+    assert store.store(said)
+    assert success_of(database) is None
+    assert list(store.unjudged(judge="j", version="1")) == []
+    assert [one.id for one in store.unjudged(judge="j", version="1", again=True)] == ["e1"]
+    assert store.store(replace(said, score=1.0))
+    assert not store.store(replace(said, score=0.0))
+    assert success_of(database) is True
+    with pytest.raises(UnknownRowError):
+        store.store(replace(said, episode_id=EpisodeId("none")))

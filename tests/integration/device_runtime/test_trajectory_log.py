@@ -130,10 +130,19 @@ def test_later_verdict_stands_beside_the_first(log):
     log.append(an_episode(), [a_verdict()])
     second = a_verdict(verifier="judge", source=VerdictSource.JUDGE, score=None)
 
-    log.judge_again(second)
-    log.judge_again(second)
+    assert log.judge_again(second)
+    assert not log.judge_again(second)
 
     assert log.read(EpisodeId("e-0"))[1] == (a_verdict(), second)
+
+
+def test_later_verdict_travels_with_its_episode(log):
+    log.append(an_episode(), [a_verdict()])
+    log.judge_again(a_verdict(verifier="owner", source=VerdictSource.OWNER))
+    log.judge_again(a_verdict(number=9, verifier="owner", source=VerdictSource.OWNER))
+
+    assert outbox_kinds(log) == ["episode_upload", "episode_upload"]
+    assert log.counts().acknowledged == 0
 
 
 def test_summaries_come_newest_first(log):
