@@ -14,7 +14,9 @@ from apps_mock.oracle import OraclePolicy
 from apps_mock.phone import MockPhone
 from device_runtime.adb_phone import AdbPhone
 from device_runtime.adb_server_process import AdbServerProcess
+from device_runtime.phone_questions import Answer
 from device_runtime.ports import PolicyRequest
+from device_runtime.recording import Recording, write_recording
 from outrider import cli
 from sync.history import EMPTY_HISTORY
 from sync.vocabulary import ActionKind
@@ -33,9 +35,10 @@ def adb(tmp_path):
 
 
 @pytest.fixture
-def mock():
+def mock(request):
+    command = getattr(request, "param", COMMAND)
     process = subprocess.Popen(
-        [sys.executable, "-m", "outrider", *COMMAND],
+        [sys.executable, "-m", "outrider", *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -104,3 +107,69 @@ def test_a_port_in_use_is_one_line(capsys, mock):
     assert captured.out == ""
     assert captured.err.count("\n") == 1
     assert "choose another port" in captured.err
+
+
+SEVERAL = "phone mock --count 2 --api 29 --display rotated --locale de --fault anr --json".split()
+
+
+@pytest.mark.parametrize("mock", [SEVERAL], indirect=True)
+def test_several_free_phones_are_of_the_wanted_kind_and_tell_their_faults(mock, adb):
+    serials = [next_event(mock, "started")["serial"] for _ in range(2)]
+    for serial in serials:
+        adb.connect(serial)
+    second = serials[1]
+
+    facts = adb.shell(second, "getprop ro.build.version.sdk; getprop persist.sys.locale").stdout
+    dump = adb.shell(second, "uiautomator dump /dev/tty").stdout
+
+    assert facts.split() == [b"29", b"de"]
+    assert b'rotation="1"' in dump
+    struck = next_event(mock, "fault")
+    assert (struck["serial"], struck["kind"]) == (second, "anr")
+    mock.send_signal(signal.SIGINT)
+    summary = next_event(mock, "summary")
+    assert (summary["phones"], summary["faults"]) == (serials, 1)
+
+
+@pytest.fixture
+def recording(tmp_path):
+    answers = {"wm size": Answer(b"Physical size: 11x22\n"), "getprop": Answer(b"[a.b]: [c]\n")}
+    path = tmp_path / "phone.zip"
+    write_recording(Recording(1_700_000_000_000, answers), path)
+    return path
+
+
+def test_a_recording_answers_in_a_phones_place(recording, adb):
+    command = [sys.executable, "-m", "outrider", "phone", "mock", "--json", "--replay"]
+    process = subprocess.Popen([*command, str(recording)], stdout=subprocess.PIPE, text=True)
+    try:
+        serial = json.loads(process.stdout.readline())["serial"]
+        adb.connect(serial)
+
+        assert adb.shell(serial, "wm size | cut -d' ' -f3").stdout == b"11x22\n"
+        process.send_signal(signal.SIGINT)
+        assert json.loads(process.stdout.readlines()[-1])["serial"] == serial
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--fault", "nothing"], "inject_denied"),
+        (["--api", "30"], "API level"),
+        (["--auth", "maybe"], "maybe"),
+        (["--display", "three"], "three"),
+        (["--latency", "late"], "late"),
+        (["--locale", "xx"], "locale"),
+        (["--screen", "12x2400"], "screen size"),
+        (["--replay", "x.zip", "--task", TASK], "leave --task"),
+    ],
+)
+def test_a_kind_of_phone_that_there_is_not_is_one_line_of_misuse(capsys, options, text):
+    assert cli.run(["phone", "mock", "--json", *options]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert text in captured.err
