@@ -83,6 +83,7 @@ class Observer:
         self._panel = ""
         self._blank_panels: set[str] = set()
         self._natural_size: Size | None = None
+        self._elements: tuple[Element, ...] = ()
         self.warnings: tuple[str, ...] = ()
         """What the phone printed that was no answer, each once."""
         self.touched: Size | None = None
@@ -240,10 +241,12 @@ class Observer:
     def _observed(self, read: Read, state: ScreenState, size: Size, rotation: int) -> Seen:
         if not (state.package or state.window):
             state = self._with_activity(state)
+        if read.elements != self._elements:
+            self._elements = read.elements
         observation = Observation(
             width_px=size[0],
             height_px=size[1],
-            elements=read.elements,
+            elements=self._elements,  # the same objects while nothing changes: quick to compare
             rotation=rotation,
             package=state.package,
             activity=state.activity,
