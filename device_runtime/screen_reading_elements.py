@@ -38,6 +38,10 @@ _EDGE_DP: Final = 5
 _TOUCH_DP: Final = 48
 _LAST_ROW_DP: Final = 72
 _CARET_DP: Final = 4
+_TILE_DP: Final = (34, 76)
+_NAME_GAP_DP: Final = 34
+_OFF_CENTRE_DP: Final = 10
+_LEAST_TILES: Final = 3
 _WIDE_SHARE: Final = 0.55
 _MORE: Final = "More options"
 _BACK: Final = "Navigate up"
@@ -115,9 +119,9 @@ class _Guess:
     def elements(self) -> list[Element]:
         """Everything that was found, once."""
         return [
+            *self._of_labelled_icons(),
             *self._of_boxes(),
             *self._of_rows(),
-            *self._of_labelled_icons(),
             *self._of_stacks(),
             *self._of_icons(),
             *self._scroller(),
@@ -205,21 +209,31 @@ class _Guess:
 
     def _of_labelled_icons(self) -> Iterable[Element]:
         """Icons with their names below them, as home screens have."""
-        pairs = []
-        for icon in self._icons:
-            left, _, right, bottom = icon.bounds
-            if right - left < 36 * self._dp:
-                continue
-            for line in self._lines:
-                gap = line.bounds[1] - bottom
-                if -2 * self._dp <= gap < 24 * self._dp and left < _centre(line.bounds)[0] < right:
-                    pairs.append((icon, line))
-                    break
-        if len(pairs) < 2:
+        pairs = [
+            (max(above, key=lambda each: each[3]), line)
+            for line in self._lines
+            if (above := [each for each in self._tiles() if self._names(line.bounds, each)])
+        ]
+        if len(pairs) < _LEAST_TILES:
             return
-        for icon, line in pairs:
-            self._take([line], [icon])
-            yield Element(_TEXT, _around(icon.bounds, line.bounds), text=line.text, clickable=True)
+        for tile, line in pairs:
+            self._take([line], [icon for icon in self._icons if _meet(icon.bounds, tile)])
+            yield Element(_TEXT, _around(tile, line.bounds), text=line.text, clickable=True)
+
+    def _tiles(self) -> list[Rect]:
+        """Whatever is as large as the icon of an app."""
+        least, most = (edge * self._dp for edge in _TILE_DP)
+        shapes = [*(icon.bounds for icon in self._icons), *self._boxes]
+        return [
+            each
+            for each in shapes
+            if least <= each[2] - each[0] <= most and least <= each[3] - each[1] <= most
+        ]
+
+    def _names(self, text: Rect, tile: Rect) -> bool:
+        """Whether a text stands centred and close below a tile."""
+        is_centred = abs(_centre(text)[0] - _centre(tile)[0]) < _OFF_CENTRE_DP * self._dp
+        return is_centred and -2 * self._dp <= text[1] - tile[3] < _NAME_GAP_DP * self._dp
 
     def _of_stacks(self) -> Iterable[Element]:
         bar = self._top + _APP_BAR_DP * self._dp
