@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from sync.screen_text import Item, items_of
 from sync.step_text import described, label_beside, name_of
 from sync.vocabulary import Action, Element, EndReason, Observation, Step
 
 if TYPE_CHECKING:
     from device_runtime.alternatives import Alternative
     from outrider.output import Output
+    from sync.screen_text import Item
 
 WIDTH: Final = 80
 TOP: Final = 0.2
@@ -158,6 +158,8 @@ def _overlap(one: Element, other: Element) -> bool:
 
 def labels_of(screen: Observation) -> list[str]:
     """A few labels of a screen, with the state of what is on or off; what can be touched first."""
+    from sync.screen_text import items_of
+
     title = title_of(screen)
     named = [(item, _name(item, screen)) for item in items_of(screen)]
     shown = [(item, name) for item, name in named if name and name != title]
@@ -200,6 +202,8 @@ def _said(screen: Observation, action: Action) -> str:
 def _labelled(screen: Observation, action: Action) -> Observation:
     """The screen, with a touched row under the name that its texts give it."""
     from dataclasses import replace
+
+    from sync.screen_text import items_of
 
     target = _target(screen, action)
     if target is None or target.label:
