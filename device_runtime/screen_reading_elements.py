@@ -38,8 +38,8 @@ _EDGE_DP: Final = 5
 _TOUCH_DP: Final = 48
 _LAST_ROW_DP: Final = 72
 _CARET_DP: Final = 4
-_TILE_DP: Final = (34, 76)
-_NAME_GAP_DP: Final = 34
+_TILE_DP: Final = (18, 76)
+_NAME_GAP_DP: Final = 44
 _OFF_CENTRE_DP: Final = 10
 _LEAST_TILES: Final = 3
 _WIDE_SHARE: Final = 0.55
@@ -210,14 +210,15 @@ class _Guess:
     def _of_labelled_icons(self) -> Iterable[Element]:
         """Icons with their names below them, as home screens have."""
         pairs = [
-            (max(above, key=lambda each: each[3]), line)
+            (max(above, key=_area), line)
             for line in self._lines
             if (above := [each for each in self._tiles() if self._names(line.bounds, each)])
         ]
         if len(pairs) < _LEAST_TILES:
             return
         for tile, line in pairs:
-            self._take([line], [icon for icon in self._icons if _meet(icon.bounds, tile)])
+            drawn = [each for each in self._lines if _holds(tile, each.bounds)]
+            self._take([line, *drawn], [each for each in self._icons if _meet(each.bounds, tile)])
             yield Element(_TEXT, _around(tile, line.bounds), text=line.text, clickable=True)
 
     def _tiles(self) -> list[Rect]:
