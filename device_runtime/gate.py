@@ -6,7 +6,6 @@ pace. Clones have no gate.
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Final
 
 from device_runtime.conditions import MAINS, Conditions, ReadsConditions, unmet
@@ -43,7 +42,6 @@ class Gate:
         self._read = read_conditions
         self._unmet: str | None = None
         self._due_s = float("-inf")
-        self._acted_s: deque[float] = deque()
         self._last_act_s = float("-inf")
 
     def closed(self) -> str | None:
@@ -51,7 +49,7 @@ class Gate:
         return self.switch.reason() or self._unmet_now()
 
     def wait_turn(self) -> str | None:
-        """Wait until one more action keeps the pace, and count it; a reason where the gate closed.
+        """Wait until one more action keeps the pace; a reason where the gate closed meanwhile.
 
         A stop ends the wait.
         """
@@ -60,19 +58,12 @@ class Gate:
             if reason := self.switch.reason():
                 return reason
         self._last_act_s = self._clock.monotonic_s()
-        if self._rules.actions_a_minute:
-            self._acted_s.append(self._last_act_s)
         return self.closed()
 
     def _pause_s(self) -> float:
-        """Seconds until the oldest action of the last minute is a minute old, where it is full."""
-        now_s = self._clock.monotonic_s()
-        while self._acted_s and now_s - self._acted_s[0] >= MINUTE_S:
-            self._acted_s.popleft()
+        """Seconds until the next action is due: the pace is even, so nothing waits for long."""
         most = self._rules.actions_a_minute
-        if not most or len(self._acted_s) < most:
-            return 0.0
-        return self._acted_s[0] + MINUTE_S - now_s
+        return self._last_act_s + MINUTE_S / most - self._clock.monotonic_s() if most else 0.0
 
     def _unmet_now(self) -> str | None:
         if self._clock.monotonic_s() >= self._due_s:
