@@ -81,6 +81,7 @@ class ScriptedClient:
         self.commands: list[str] = []
         self.answers: dict[str, ShellResult | Answer] = {}
         self.state = "device"
+        self.facts_asked = 0
 
     @property
     def acted(self) -> list[str]:
@@ -104,6 +105,7 @@ class ScriptedClient:
         self, serial: str, command: str, *, timeout_s: float | None = None, framed: bool = True
     ) -> ShellResult:
         if command.startswith("getprop ro.product"):
+            self.facts_asked += 1
             return ShellResult(self.facts.encode(), b"", 0)
         self.commands.append(command)
         for start, answer in self.answers.items():

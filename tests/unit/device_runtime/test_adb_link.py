@@ -149,3 +149,12 @@ def test_result_of_an_act_that_failed_is_a_fault_with_its_words():
 
 def test_words_on_a_screen_are_no_refusal():
     assert require_ended("phone", said("text='INJECT_EVENTS'")).exit_code == 0
+
+
+def test_phone_on_a_cable_is_waited_for_and_connected_to_nothing():
+    server = Server("offline", "not listed", "device", serial="R58M123456", losses=[ARRIVED])
+    link, _ = link_to(server)
+
+    assert link.ask("look").stdout == b"done"
+    assert server.services == []
+    assert link.reconnects == 1

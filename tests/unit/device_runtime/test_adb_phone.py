@@ -12,9 +12,31 @@ from device_runtime.errors import (
     PhoneLostError,
     UnknownTaskError,
 )
+from device_runtime.gestures import KEYCODES
 from sync.clock import ManualClock
-from sync.vocabulary import Assignment, AssignmentId, Key, open_app, press, tap, type_text, wait
+from sync.vocabulary import (
+    Action,
+    ActionKind,
+    Assignment,
+    AssignmentId,
+    Direction,
+    Key,
+    answer,
+    ask_user,
+    finish,
+    open_app,
+    press,
+    scroll,
+    tap,
+    type_text,
+    wait,
+)
 from tests.scripted_phone import FOCUS, SERIAL, ScriptedClient, look, phone_on, png, said, screen
+
+
+def tap_element_of(kind):
+    """A touch on the only element of the usual screen."""
+    return Action(kind, x=5 / 720, y=5 / 1600, element=0)
 
 
 def test_observation_is_read_from_one_command():
@@ -233,6 +255,83 @@ def test_real_phone_plays_goals_but_no_templates():
     assert phone.reset(Assignment(AssignmentId("a"), goal="call Anna")).goal == "call Anna"
     with pytest.raises(UnknownTaskError):
         phone.reset(Assignment(AssignmentId("a"), template="settings_switch"))
+
+
+def at_home():
+    return look(state="  mCurrentFocus=Window{1 u0 org.launcher/.Home}\n")
+
+
+READY = said("1\n  mWakefulness=Awake\n")
+GOAL = Assignment(AssignmentId("a"), goal="call Anna")
+
+
+def test_reset_ends_the_apps_that_the_episode_before_had_in_front():
+    shade = look(state="  mCurrentFocus=Window{1 u0 NotificationShade}\n")
+    client = ScriptedClient(at_home(), look(), shade)
+    client.answers["getprop sys.boot"] = READY
+    phone = phone_on(client)
+    phone.reset(GOAL)
+    for _ in range(3):
+        phone.observe()
+
+    phone.reset(GOAL)
+
+    assert client.acted == [
+        "input keyevent 3",
+        "am force-stop org.app",
+        "input keyevent 3",
+    ]
+
+
+def test_reset_leaves_apps_alone_where_it_must_not_end_them():
+    client = ScriptedClient(at_home(), look())
+    client.answers["getprop sys.boot"] = READY
+    phone = phone_on(client, stops_apps=False)
+    phone.observe()
+    phone.observe()
+
+    phone.reset(GOAL)
+
+    assert client.acted == ["input keyevent 3"]
+
+
+def test_reset_deletes_data_of_named_packages_only():
+    client = ScriptedClient()
+    client.answers["getprop sys.boot"] = READY
+
+    phone_on(client, clears=("org.notes",)).reset(GOAL)
+
+    assert client.acted == ["pm clear org.notes", "input keyevent 3"]
+
+
+ELEMENT = 0
+ACTIONS = [
+    (tap(0.5, 0.5), ["input tap 360 800"]),
+    (tap_element_of(ActionKind.LONG_PRESS), ["input swipe 5 5 5 5 800"]),
+    (tap_element_of(ActionKind.DOUBLE_TAP), ["input tap 5 5 && sleep 0.06 && input tap 5 5"]),
+    (Action(ActionKind.SWIPE, x=0, y=0, x2=1, y2=1), ["input swipe 0 0 719 1599 300"]),
+    (Action(ActionKind.DRAG, x=0, y=0, x2=1, y2=1), ["input swipe 0 0 719 1599 1000"]),
+    (scroll(Direction.DOWN, ELEMENT), ["input swipe 5 8 5 2 300"]),
+    (type_text("new"), ["input keyevent 123 && input keyevent 67 67 67 67 67 && input text new"]),
+    *[(press(key), [f"input keyevent {KEYCODES[key]}"]) for key in Key],
+    (open_app("Clock"), ["monkey -p org.clock -c android.intent.category.LAUNCHER 1"]),
+    (wait(5), []),
+    (answer("42"), []),
+    (ask_user("Really?"), []),
+    (finish(), []),
+]
+
+
+@pytest.mark.parametrize(("action", "expected"), ACTIONS, ids=lambda value: str(value)[:40])
+def test_every_action_is_at_most_one_command_line(action, expected):
+    outcome, commands = commands_of(action)
+
+    assert outcome.valid
+    assert commands == expected
+
+
+def test_every_kind_of_action_is_tried():
+    assert {action.kind for action, _ in ACTIONS} == set(ActionKind)
 
 
 def test_screenshot_loses_what_the_phone_printed_around_it():
