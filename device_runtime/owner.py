@@ -1,7 +1,6 @@
 """How the owner of a phone is asked before a sensitive action, and answers: silence is a no.
 
     the guard asks ─► Desk ─► question file, and message up ─► owner ─► answer file, or message down
-                    TerminalAsker ─► a line at the prompt
 
 A question waits for one answer, ends at its deadline, and ends at once where the phone is stopped.
 """
@@ -9,15 +8,12 @@ A question waits for one answer, ends at its deadline, and ends at once where th
 from __future__ import annotations
 
 import json
-import os
-import select
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from device_runtime.stop import StopSwitch
 from sync.clock import Clock
@@ -27,91 +23,9 @@ from sync.vocabulary import Action
 
 QUESTION_FILE: Final = "question.json"
 ANSWER_FILE: Final = "answer.json"
-YES: Final = frozenset("y yes j ja はい نعم".split())
 _LOOK_EVERY_S: Final = 0.1
 _SAY_AGAIN_S: Final = 5.0
 """A question that was lost on the way up is said again."""
-_READ_BYTES: Final = 4096
-
-
-class TerminalLines:
-    """Lines that somebody types, with a deadline for each.
-
-    What was typed before `forget_typed` does not count: nobody agrees to what was not asked yet.
-    """
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stdin
-        self._typed = b""
-        self._is_over = False
-
-    def read_line(self, timeout_s: float) -> str | None:
-        """The next line without its end; None after `timeout_s`, and "" for ever at the end."""
-        descriptor = self._descriptor()
-        if descriptor is None:
-            return self._stream.readline().rstrip("\n")
-        while b"\n" not in self._typed and not self._is_over:
-            ready, _, _ = select.select([descriptor], [], [], timeout_s)
-            if not ready:
-                return None
-            data = os.read(descriptor, _READ_BYTES)
-            self._typed += data
-            self._is_over = not data
-        line, _, self._typed = self._typed.partition(b"\n")
-        return line.decode(errors="replace").rstrip("\r")
-
-    def forget_typed(self) -> None:
-        """Forget what a person typed ahead at a terminal; a pipe's lines are its answers."""
-        descriptor = self._descriptor()
-        if descriptor is not None and self._stream.isatty():
-            self._typed = b""
-            while select.select([descriptor], [], [], 0.0)[0] and os.read(descriptor, _READ_BYTES):
-                pass
-
-    def _descriptor(self) -> int | None:
-        with suppress(OSError, ValueError):
-            return self._stream.fileno()
-        return None
-
-
-class TerminalAsker:
-    """Asks at the terminal.
-
-    Args:
-        stopped: why the phone may not act, where it may not; ends a question with no.
-    """
-
-    def __init__(
-        self,
-        lines: TerminalLines,
-        *,
-        clock: Clock,
-        timeout_s: float,
-        stopped: Callable[[], str | None] = lambda: None,
-        stderr: TextIO | None = None,
-    ) -> None:
-        self._lines = lines
-        self._clock = clock
-        self._timeout_s = timeout_s
-        self._stopped = stopped
-        self._stderr = stderr or sys.stderr
-
-    def __call__(self, question: str, action: Action) -> bool:
-        """Whether the owner typed a yes in time."""
-        del action
-        self._lines.forget_typed()
-        self._say(f"{question} [y/N, {self._timeout_s:.0f} s] ")
-        deadline_s = self._clock.monotonic_s() + self._timeout_s
-        while (left_s := deadline_s - self._clock.monotonic_s()) > 0 and not self._stopped():
-            line = self._lines.read_line(min(left_s, _LOOK_EVERY_S))
-            if line is not None:
-                return line.strip().casefold() in YES
-        self._say("no\n")
-        return False
-
-    def _say(self, text: str) -> None:
-        self._stderr.write(text)
-        self._stderr.flush()
 
 
 @dataclass(frozen=True, slots=True)

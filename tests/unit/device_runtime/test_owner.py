@@ -1,7 +1,3 @@
-import io
-import os
-import threading
-
 import pytest
 
 from device_runtime.owner import (
@@ -9,8 +5,6 @@ from device_runtime.owner import (
     QUESTION_FILE,
     Desk,
     DeskRules,
-    TerminalAsker,
-    TerminalLines,
     open_question,
     write_answer,
 )
@@ -130,62 +124,3 @@ def test_a_stop_ends_the_question_with_no(desk, clock, tmp_path):
     assert not desk("May I?", TAP)
 
     assert clock.monotonic_s() - started_s < 1.0
-
-
-@pytest.mark.parametrize(
-    ("typed", "agreed"),
-    [("y\n", True), (" YES \n", True), ("ja\n", True), ("n\n", False), ("\n", False), ("", False)],
-)
-def test_a_line_at_the_prompt_answers(typed, agreed):
-    stderr = io.StringIO()
-    asker = TerminalAsker(
-        TerminalLines(io.StringIO(typed)), clock=ManualClock(), timeout_s=5.0, stderr=stderr
-    )
-
-    assert asker("May I?", TAP) is agreed
-    assert stderr.getvalue().startswith("May I? [y/N, 5 s] ")
-
-
-@pytest.fixture
-def pipe():
-    reader, writer = os.pipe()
-    stream = os.fdopen(reader)
-    yield stream, writer
-    stream.close()
-    os.close(writer)
-
-
-def test_lines_that_came_together_answer_one_question_each(pipe):
-    stream, writer = pipe
-    os.write(writer, b"y\nn\n")
-    asker = TerminalAsker(
-        TerminalLines(stream), clock=ManualClock(), timeout_s=5.0, stderr=io.StringIO()
-    )
-
-    assert [asker("May I?", TAP), asker("May I?", TAP)] == [True, False]
-
-
-def test_nobody_at_the_prompt_is_a_no_after_the_deadline(pipe, clock):
-    stream, _ = pipe
-    lines = TerminalLines(stream)
-    read = lines.read_line
-    lines.read_line = lambda timeout_s: (clock.advance(timeout_s), read(0.0))[1]
-    stderr = io.StringIO()
-
-    assert not TerminalAsker(lines, clock=clock, timeout_s=5.0, stderr=stderr)("May I?", TAP)
-    assert stderr.getvalue().endswith("no\n")
-
-
-def test_a_stop_ends_a_question_at_the_prompt(pipe):
-    stream, _ = pipe
-    stopped = threading.Event()
-    stopped.set()
-    asker = TerminalAsker(
-        TerminalLines(stream),
-        clock=ManualClock(),
-        timeout_s=1e6,
-        stopped=lambda: "stopped" if stopped.is_set() else None,
-        stderr=io.StringIO(),
-    )
-
-    assert not asker("May I?", TAP)
