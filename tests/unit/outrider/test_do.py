@@ -107,3 +107,75 @@ def test_misuse_is_one_line_and_exit_code_2(capsys, arguments, text):
     assert (code, rows) == (2, [])
     assert text in errors
     assert errors.count("\n") == 1
+
+
+def test_each_step_says_what_was_seen_done_and_asked(capsys):
+    _, rows, _ = run_json(capsys, *CANCEL, "--yes")
+    steps = events(rows, "step")
+    touched = next(step for step in steps if step["asked"])
+    assert touched["asked"][0]["agreed"] is True
+    assert touched["element"] in touched["action"]
+    assert all(step["app"] and step["elements"] for step in steps)
+    assert {"x", "y", "title", "labels", "probability", "alternatives"} <= set(steps[0])
+
+
+def test_a_release_says_how_sure_it_is_and_what_else_it_would_do(capsys):
+    _, rows, _ = run_json(capsys, "open the clock", "--steps", 1)
+    [step] = events(rows, "step")
+    assert 0.0 < step["probability"] <= 1.0
+    others = [one["probability"] for one in step["alternatives"]]
+    assert others == sorted(others, reverse=True)
+    assert step["probability"] + sum(others) <= 1.001
+
+
+def probes(tmp_path, text='goal = "Open the clock"\n[[check]]\nprobe = "app_in_front"\n'):
+    file = tmp_path / "clock.toml"
+    file.write_text(text + 'package = "org.outrider.clones.clock"\n')
+    return file
+
+
+def test_probes_bring_their_goal_and_judge_its_end(capsys, tmp_path):
+    code, rows, _ = run_json(capsys, "--probe", probes(tmp_path), "--policy", "lexical")
+    assert code == 0
+    [verdict] = events(rows, "verdict")
+    assert verdict["source"] == "probe"
+    assert rows[-1]["goal"] == "Open the clock"
+    assert rows[-1]["success"] is verdict["success"]
+
+
+@pytest.mark.parametrize(("said", "success"), [("up", True), ("down", False)])
+def test_a_thumb_is_the_owners_verdict(capsys, said, success):
+    arguments = ("--task", "clock_toggle", "--policy", "oracle", "--thumb", said)
+    _, rows, _ = run_json(capsys, *arguments)
+    owner = events(rows, "verdict")[-1]
+    assert (owner["source"], owner["success"]) == ("owner", success)
+    assert rows[-1]["thumb"] == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[check]]\n", "there are"),
+        ('[[check]]\nprobe = "app_in_front"\nsize = 3\n', "does not take 'size'"),
+    ],
+)
+def test_a_probe_file_that_cannot_be_understood_is_misuse(capsys, tmp_path, text, said):
+    code, rows, errors = run_json(capsys, "x", "--probe", probes(tmp_path, text))
+    assert (code, rows) == (2, [])
+    assert said in errors
+
+
+def test_probes_about_another_goal_are_misuse(capsys, tmp_path):
+    code, _, errors = run_json(capsys, "Close the clock", "--probe", probes(tmp_path))
+    assert code == 2
+    assert "are about 'Open the clock'" in errors
+
+
+def test_a_person_reads_it_in_eighty_columns(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert cli.run(["do", *map(str, CANCEL), "--yes"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith(("goal", "acts"))
+    assert any(line.startswith("    asked  May I") for line in lines)
+    assert any("does   tap" in line for line in lines)
