@@ -227,15 +227,16 @@ def test_43_phone_that_does_not_know_this_computer_says_what_to_tap(tmp_path):
 
 
 def test_44_only_the_phone_that_was_named_is_touched(tmp_path, clone):
-    other = MockAdbDaemon(MockPhone())
+    untouched = MockPhone()
+    other = MockAdbDaemon(untouched)
     other.start()
     try:
         clone.driver.link._client.connect(other.serial)
-        before = other._phone.generation
+        before = untouched.generation
 
         clone.act(open_app("Contacts"))
 
-        assert other._phone.generation == before
+        assert untouched.generation == before
     finally:
         clone.driver.link._client.disconnect(other.serial)
         other.stop()
@@ -243,7 +244,7 @@ def test_44_only_the_phone_that_was_named_is_touched(tmp_path, clone):
 
 def test_44_phone_without_a_serial_cannot_be_made():
     with pytest.raises(TypeError, match="serial"):
-        AdbPhone(ScriptedClient())  # type: ignore[call-arg] - that is what is tried
+        AdbPhone(ScriptedClient())  # type: ignore[call-arg]  # that is what is tried
 
 
 def test_45_phone_that_is_still_booting_is_waited_for():
