@@ -34,7 +34,8 @@ from apps_mock.phone import MockPhone
 from cloud_learner.figures import wilson95
 from device_runtime.ports import ActOutcome, PhoneInfo, PolicyRequest, ResetOutcome
 from device_runtime.screen_reading import ScreenReader
-from device_runtime.screen_reading_phone import ReadingPhone, When
+from device_runtime.screen_reading_phone import ReadingPhone
+from device_runtime.screen_reading_when import When
 from device_runtime.seats import SeatPhone
 from outrider.acting import Actor, actor_of
 from sync.history import EMPTY_HISTORY

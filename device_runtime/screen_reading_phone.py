@@ -5,29 +5,20 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import StrEnum
 from typing import Final, Protocol
 
 from device_runtime.errors import PhoneFaultError
 from device_runtime.ports import ActOutcome, Phone, PhoneInfo, ResetOutcome
-from device_runtime.screen_reading import merge
+from device_runtime.screen_reading import ScreenReader, merge
+from device_runtime.screen_reading_text import require_reader
+from device_runtime.screen_reading_when import When
 from sync.vocabulary import Action, ActionKind, Assignment, Element, Observation
 
-ENOUGH_ELEMENTS: Final = 3
-"""A tree with fewer elements that say something leaves the screen to the picture."""
 _STAYING: Final = frozenset({ActionKind.TYPE, ActionKind.WAIT, ActionKind.ASK_USER})
 """Actions after which the focus is where it was."""
 _PNG_SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _PNG_HEAD: Final = struct.Struct(">16sII")
 _TOUCHES: Final = frozenset({ActionKind.TAP, ActionKind.DOUBLE_TAP, ActionKind.LONG_PRESS})
-
-
-class When(StrEnum):
-    """Which screens are read from their pictures."""
-
-    NEVER = "never"
-    NO_TREE = "no-tree"
-    ALWAYS = "always"
 
 
 class Reader(Protocol):
@@ -81,7 +72,7 @@ class ReadingPhone:
         Raises: ReaderError: the extra `ocr` is not installed.
         """
         seen = self._phone.observe()
-        if self._is_to_read(seen.elements):
+        if self._when.includes(seen.elements):
             png = self._phone.screenshot()
             size = picture_size(png)
             read = self._reader.read(
@@ -118,17 +109,23 @@ class ReadingPhone:
         """Let go of the phone."""
         self._phone.close()
 
-    def _is_to_read(self, elements: Sequence[Element]) -> bool:
-        if self._when is When.NO_TREE:
-            return sum(1 for each in elements if each.label) < ENOUGH_ELEMENTS
-        return self._when is When.ALWAYS
-
     def _touched_in(self, seen: Observation, size: tuple[int, int]) -> tuple[int, int] | None:
         """The last touch in the picture's pixels."""
         if self._touched is None:
             return None
         x, y = self._touched
         return x * size[0] // seen.width_px, y * size[1] // seen.height_px
+
+
+def reading(phone: Phone, when: When) -> Phone:
+    """The phone, with its screens read from their pictures where `when` says so.
+
+    Raises: ReaderError: they are to be read, and the extra `ocr` is not installed.
+    """
+    if when is When.NEVER:
+        return phone
+    require_reader()
+    return ReadingPhone(phone, ScreenReader(), when=when)
 
 
 def picture_size(png: bytes) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -135,13 +136,19 @@ def _bounds(box: npt.NDArray[np.float32], width: int, height: int) -> Rect:
     )
 
 
+def require_reader() -> None:
+    """Nothing where lines can be read here; loads nothing.
+
+    Raises: ReaderError: the extra `ocr` is not installed.
+    """
+    if find_spec("rapidocr") is None or find_spec("cv2") is None:
+        raise ReaderError("screens without a tree need the extra ocr: pip install 'outrider[ocr]'")
+
+
 def _load(longest_side_px: int) -> Any:  # RapidOCR ships no types
-    try:
-        import rapidocr  # noqa: PLC0415 - heavy, and an extra
-    except ImportError as error:
-        raise ReaderError(
-            "screens without a tree need the extra ocr: pip install 'outrider[ocr]'"
-        ) from error
+    require_reader()
+    import rapidocr  # noqa: PLC0415 - heavy, and an extra
+
     models = Path(rapidocr.__file__).parent / "models"
     return rapidocr.RapidOCR(
         params={

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from device_runtime.screen_reading_when import When
+
 DataDir = Annotated[Path, typer.Option("--data", help="Folder that holds everything of a fleet.")]
 DeviceName = Annotated[str, typer.Option("--id", help="The device's name in the fleet.")]
 Broker = Annotated[str | None, typer.Option("--broker", help="The broker: mqtt://host:port.")]
@@ -24,4 +26,10 @@ Config = Annotated[
 ]
 MaxEpisodes = Annotated[
     int | None, typer.Option("--episodes", min=1, help="End after so many episodes.")
+]
+ReadScreen = Annotated[
+    When,
+    typer.Option(
+        "--read-screen", help="Read screens from their pictures: where there is no tree, or always."
+    ),
 ]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from device_runtime.screen_reading_when import When
 from outrider.device_options import (
     BaseDir,
     Broker,
@@ -22,6 +23,7 @@ from outrider.device_options import (
     DeviceName,
     Fleet,
     MaxEpisodes,
+    ReadScreen,
 )
 from outrider.errors import MisuseError
 from outrider.options import Json
@@ -82,11 +84,13 @@ def run_phone(
     base: BaseDir = None,
     config: Config = None,
     episodes: MaxEpisodes = None,
+    read_screen: ReadScreen = When.NEVER,
     json: Json = False,
 ) -> None:
     """Run one phone: take assignments, play them, log them, install releases, until Ctrl-C."""
     from apps_mock.actors import Actors
     from apps_mock.tasks import SUITE_VERSION
+    from device_runtime.screen_reading_phone import reading
     from device_runtime.settings import read_settings
     from device_runtime.supervisor import Supervisor
     from outrider.device_wiring import (
@@ -131,6 +135,7 @@ def run_phone(
         options += [] if rules is None else ["--rules", str(rules)]
         options += ["--resume"] if resume else []
         options += [] if episodes is None else ["--episodes", str(episodes)]
+        options += ["--read-screen", read_screen.value]
         _run_all(settings, options, credentials=credentials, adb_port=adb_port, out=out)
         return
     release = open_policy(settings)
@@ -149,8 +154,9 @@ def run_phone(
         stop_on_signals() as stop,
         _opened(
             settings, serial=serial, adb_port=adb_port, over_adb=mock_adb, probes=probe or ()
-        ) as phone,
+        ) as opened,
     ):
+        phone = replace(opened, phone=reading(opened.phone, read_screen))
         is_owned = guard is Guard.OWNED or (guard is None and serial is not None)
         with settings_as_misuse():
             owned = (
