@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Final
 
 from apps_mock.errors import ShellSyntaxError
 
 _TOKEN = re.compile(
-    r"\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|<=|>=|==|!=|&&|\|\||<<|>>|[-+*/%<>!~&|^()])"
+    r"\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|<=|>=|==|!=|&&|\|\||<<|>>|[-+*/%<>!~&|^()?:])"
 )
 _LARGEST: Final = 1 << 63
 _DEEPEST: Final = 50
@@ -55,6 +56,20 @@ _UNARY: Final[Mapping[str, Callable[[int], int]]] = {
 }
 
 
+class ZeroDivisorError(ShellSyntaxError):
+    """An expression divides by zero."""
+
+
+def check(expression: str) -> None:
+    """Refuse what is no expression, whatever its variables hold.
+
+    Raises: ShellSyntaxError: it is none.
+    """
+    names = re.findall(r"[A-Za-z_]\w*", expression)
+    with suppress(ZeroDivisorError):
+        value_of(expression, dict.fromkeys(names, "1"))
+
+
 def value_of(expression: str, variables: Mapping[str, str]) -> int:
     """The value of an expression, wrapped to 64 bits; unset variables count as 0.
 
@@ -72,7 +87,7 @@ def value_of(expression: str, variables: Mapping[str, str]) -> int:
     if not tokens:
         return 0
     reader = _Reader(tokens, variables, expression.strip())
-    value = reader.binary(0)
+    value = reader.chosen()
     reader.expect_end()
     return value
 
@@ -85,6 +100,23 @@ class _Reader:
         self._position = 0
         self._depth = 0
 
+    def chosen(self) -> int:
+        """The value of a whole expression, `CONDITION ? VALUE : VALUE` included."""
+        value = self.binary(0)
+        if self._peek() != "?":
+            return value
+        self._position += 1
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise ShellSyntaxError(f"{self._shown}: too deeply nested")
+        first = self.chosen()
+        if self._peek() != ":":
+            raise ShellSyntaxError(f"{self._shown}: missing :")
+        self._position += 1
+        second = self.chosen()
+        self._depth -= 1
+        return first if value else second
+
     def binary(self, level: int) -> int:
         """The value of what binds as tightly as a level, or more so."""
         if level == len(_LEVELS):
@@ -96,7 +128,7 @@ class _Reader:
             try:
                 value = _wrapped(_LEVELS[level][name](value, right))
             except ZeroDivisionError:
-                raise ShellSyntaxError(f"{self._shown}: divisor is zero") from None
+                raise ZeroDivisorError(f"{self._shown}: divisor is zero") from None
         return value
 
     def expect_end(self) -> None:
@@ -122,7 +154,7 @@ class _Reader:
         if token in _UNARY:
             return _UNARY[token](self._unary())
         if first == "(":
-            value = self.binary(0)
+            value = self.chosen()
             if self._peek() != ")":
                 raise ShellSyntaxError(f"{self._shown}: missing )")
             self._position += 1

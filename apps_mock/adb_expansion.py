@@ -44,6 +44,10 @@ class Expander:
 
     async def fields(self, word: Word) -> list[str]:
         """The word's fields: bare expansions split at blanks, bare patterns match files."""
+        if any(isinstance(part, Variable) and part.name == "@" for part in word):
+            word = tuple(part for part in word if part != Literal("", quoted=True))
+            if len(word) == 1:  # "$@" alone is no field: this shell has no arguments
+                return []
         fields: list[list[tuple[str, bool]]] = []
         is_open = False
         for part in word:

@@ -12,7 +12,17 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from apps_mock.adb_words import DEEPEST, Literal, Substitution, Token, Word, tokens_of
+from apps_mock.adb_arithmetic import check
+from apps_mock.adb_words import (
+    DEEPEST,
+    Arithmetic,
+    Literal,
+    Substitution,
+    Token,
+    Variable,
+    Word,
+    tokens_of,
+)
 from apps_mock.errors import ShellSyntaxError
 
 _OPENERS: Final = frozenset("if while until for case { [[ !".split())
@@ -374,16 +384,19 @@ class _Parser:
 
 
 def _check_substitutions(word: Word, depth: int) -> None:
-    """Parse the programs inside a word, to refuse the line before any of it runs."""
+    """Parse what stands inside a word, so that the line is refused before any of it runs."""
     for part in word:
         match part:
             case Substitution(tokens):
                 program_of(tokens, depth + 1)
+            case Arithmetic(expression):
+                _check_substitutions(expression, depth + 1)
+                if all(isinstance(piece, Literal) for piece in expression):
+                    check("".join(piece.text for piece in expression if isinstance(piece, Literal)))
+            case Variable(argument=argument):
+                _check_substitutions(argument, depth + 1)
             case Literal():
                 pass
-            case _:
-                inner = part.argument if hasattr(part, "argument") else part.expression
-                _check_substitutions(inner, depth + 1)
 
 
 def _is(token: Token | None, operator: str) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+
 import pytest
 
 from apps_mock.phone import MockPhone
@@ -159,9 +162,93 @@ def test_greedy_line_ends(shell, line):
 
 
 def test_script_that_runs_itself_is_ended(shell):
-    shell.shell("echo 'sh /sdcard/again' > /sdcard/again")
+    shell.shell("echo 'sh /data/local/tmp/again' > /data/local/tmp/again")
 
-    result = shell.shell("sh /sdcard/again")
+    result = shell.shell("sh /data/local/tmp/again")
 
     assert result.exit_code == 1
     assert b"too deeply nested" in result.stderr
+
+
+ANDROIDS_SHELL = shutil.which("mksh")
+LINES = r"""
+echo a  b; echo 'x  y' "z $HOME_"
+X="a  b"; echo $X "$X" $X$X
+X=abc; echo ${X#a}${X##*b}${X%c}${X%%b*}
+echo ${U:-d e} "${U:-d e}" ${U-x}
+for i in a "b c" d; do echo "[$i]"; done
+for i in $(echo 1 2 3); do echo -n $i; done; echo
+i=0; while [ $i -lt 3 ]; do i=$((i+1)); echo $i; [ $i = 2 ] && break; done
+until false; do echo once; break; done
+case foo in f?o) echo q;; esac; case foo in [a-e]*) echo n;; [f-h]*) echo y;; esac
+if [ -z "" ] && [ -n x ]; then echo both; fi
+false || true && echo chain
+true && false || echo chain2
+! true; echo $?
+(exit 4); echo $?
+{ false; }; echo $?
+echo $(echo a; echo b)
+echo "$(echo a; echo b)"
+echo `echo \`echo in\``
+echo $((3*4-5%3)) $((1<2)) $((2<<3)) $((~1)) $((!0)) $((1?2:3))
+echo $((5/2)) $((-5/2)) $((-5%3))
+[[ a == b || c == c ]] && echo y
+[[ abc == *b* ]] && echo pat
+[[ -n "" ]] || echo empty
+[ 1 -eq 01 ] && echo eq
+test -d / && echo dir
+echo a | { read x; echo got $x; }
+printf '%s\n' a b c | while read x; do echo "<$x>"; done
+printf 'a b c\n' | while read x y; do echo "$y|$x"; done
+echo one; echo two >&2; echo three
+X=1 sh -c 'echo in'
+X=$(false) ; echo $?
+echo "a\nb"
+echo -n x; echo y
+echo 'single '"'"' quote'
+echo "d\"q\$x\`"
+echo a\ b
+echo # comment
+echo a#b
+eval 'echo evaled; X=7'; echo $X
+exec echo replaced; echo no
+echo $?; false; echo $?
+x=5; (x=6; echo $x); echo $x
+A=1; B=$A$A; echo $B
+echo "${A}b" ${#A}
+echo a;echo b
+echo *nonexist*
+echo "*"
+echo "$(printf 'x\n\n')" end
+nope 2>/dev/null; echo $?
+cat /nope 2>/dev/null || echo failed
+echo hi | cat | wc -c
+seq 3 | tail -1
+exit 3
+if false; then echo a; elif false; then echo b; else echo c; fi
+for i in 1 2; do for j in 1 2; do [ $j = 2 ] && continue 2; echo $i$j; done; done
+echo ${X:=new} $X
+true | false; echo $?
+echo a >&1
+export Q=1; sh -c 'echo $Q'
+pwd; cd /; pwd
+echo "$@" $# "$*"
+[ a = a -a b = b ] && echo and
+[ ! -e /nope ] && echo not
+""".strip().splitlines()
+
+
+@pytest.mark.skipif(ANDROIDS_SHELL is None, reason="mksh, Android's shell, is not installed here")
+@pytest.mark.parametrize("line", LINES)
+def test_line_does_what_androids_own_shell_does(shell, line):
+    theirs = subprocess.run(
+        [ANDROIDS_SHELL, "-c", line],
+        capture_output=True,
+        cwd="/",
+        env={"PATH": "/usr/bin:/bin"},
+        check=False,
+    )
+
+    ours = shell.shell(line)
+
+    assert (ours.exit_code, ours.stdout) == (theirs.returncode, theirs.stdout)
