@@ -64,6 +64,7 @@ def an_episode(*, action=None, end=EndReason.FINISH, elements=(), goal="turn Wi-
 
 def read(kind, said, **given):
     question = KINDS[kind].ask(given)
+    assert question.read is not None
     return question.read(FakeShell(said).shell(question.command))
 
 
