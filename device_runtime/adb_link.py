@@ -3,8 +3,9 @@
 Two kinds of commands. `ask` is for what changes nothing or may be carried out twice: after a lost
 link it is asked again, once the phone is back. `send` is for what must happen at most once: it is
 sent again only where the phone cannot have got it. Reconnecting has one owner, this object, behind
-a lock: it asks the adb server to connect and waits with growing pauses, and never starts, ends or
-restarts a server. Whoever works with the same phone from several threads shares its link.
+a lock: it asks the adb server to connect and waits with growing pauses, also for a server that
+somebody else restarts; it never starts, ends or restarts one itself. Whoever works with the same
+phone from several threads shares its link.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ PROBE: Final = "echo ready"
 PROBE_TIMEOUT_S: Final = 5.0
 
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5}")
-_NO_WAY_BACK: Final = frozenset({"no_server", "unauthorized"})
+_OWNERS_TURN: Final = "unauthorized"
+_SHOWN: Final = {"no_server": "without an adb server"}
 _ADVICE: Final = {
+    "no_server": "start the adb server again",
     "unauthorized": "accept this computer's key on the phone's screen",
     "offline": "plug it in again, or switch its wireless debugging off and on",
     "not listed": "check its cable or its address",
@@ -117,7 +120,7 @@ class AdbLink:
             deadline_s = self._clock.monotonic_s() + self._settings.reconnect_s
             pause_s = self._settings.first_pause_s
             while (state := self._state_now()) != "ready":
-                if state in _NO_WAY_BACK or self._clock.monotonic_s() >= deadline_s:
+                if state == _OWNERS_TURN or self._clock.monotonic_s() >= deadline_s:
                     raise self._gone(state)
                 self._clock.sleep(pause_s)
                 pause_s = min(2 * pause_s, self._settings.longest_pause_s)
@@ -129,8 +132,8 @@ class AdbLink:
         try:
             return work()
         except PhoneLostError as lost:
-            if lost.state in _NO_WAY_BACK:
-                raise self._gone(lost.state, lost) from lost
+            if lost.state == _OWNERS_TURN:
+                raise self._gone(lost.state) from lost
             if only_unsent and lost.may_have_arrived:
                 raise
             _log.warning("phone_lost", serial=self.serial, state=lost.state)
@@ -169,11 +172,10 @@ class AdbLink:
         except PhoneLostError as lost:
             _log.debug("connect_failed", serial=self.serial, state=lost.state)
 
-    def _gone(self, state: str, lost: PhoneLostError | None = None) -> PhoneLostError:
-        if state == "no_server" and lost is not None:
-            return lost
+    def _gone(self, state: str) -> PhoneLostError:
         advice = _ADVICE.get(state, "check that it is on and reachable")
-        return PhoneLostError(f"{self.serial} is {state}: {advice}", state=state)
+        shown = _SHOWN.get(state, state)
+        return PhoneLostError(f"{self.serial} is {shown}: {advice}", state=state)
 
 
 def require_done(serial: str, result: ShellResult) -> ShellResult:

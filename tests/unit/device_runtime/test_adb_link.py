@@ -115,16 +115,37 @@ def test_offline_phone_with_an_address_is_connected_anew():
     assert link.reconnects == 1
 
 
-@pytest.mark.parametrize("state", ["unauthorized", PhoneLostError("none", state="no_server")])
-def test_what_waiting_cannot_mend_is_said_at_once(state):
-    server = Server(state, losses=[ARRIVED])
+def test_key_that_the_owner_must_accept_is_said_at_once():
+    server = Server("unauthorized", losses=[ARRIVED])
     link, clock = link_to(server)
 
-    with pytest.raises(PhoneLostError):
+    with pytest.raises(PhoneLostError, match="accept this computer's key"):
         link.ask("look")
 
     assert clock.monotonic_s() < 0.01
     assert server.services == []
+
+
+NO_SERVER = PhoneLostError("no adb server", state="no_server", may_have_arrived=False)
+
+
+def test_server_that_somebody_restarts_is_waited_for_and_the_phone_is_connected_to_it():
+    server = Server(NO_SERVER, "not listed", "device", losses=[NO_SERVER])
+    link, _ = link_to(server)
+
+    assert link.send("tap").stdout == b"done"
+    assert f"connect:{ADDRESS}" in server.services
+
+
+def test_server_that_stays_away_is_said_after_one_wait():
+    server = Server(NO_SERVER, losses=[NO_SERVER])
+    link, clock = link_to(server, reconnect_s=3.0)
+
+    with pytest.raises(PhoneLostError, match="start the adb server again") as lost:
+        link.ask("look")
+
+    assert lost.value.state == "no_server"
+    assert 3.0 <= clock.monotonic_s() <= 6.0
 
 
 def test_how_a_phones_shell_answers_is_asked_once_for_each_connection():
