@@ -155,6 +155,7 @@ def test_codes_are_hidden_in_four_languages(text, expected):
         ("Mail jane.doe+x@mail.example.org now", "Mail ⟨mail_1⟩ now"),
         ("müller@beispiel.de", "⟨mail_1⟩"),
         ("+49 151 2345 6789", "⟨phone_1⟩"),
+        ("+49 151 7264 8391", "⟨phone_1⟩"),  # its digits are a card's, too
         ("Call (415) 555-0132!", "Call ⟨phone_1⟩!"),
         ("0151/23456789", "⟨phone_1⟩"),
         ("090-1234-5678", "⟨phone_1⟩"),
