@@ -98,15 +98,20 @@ def picture_of(png: bytes) -> Picture:
 def merge(tree: Iterable[Element], read: Iterable[Element]) -> tuple[Element, ...]:
     """The tree's elements, and of those that were read the ones whose place it says nothing of.
 
-    The tree wins: what was read is left out where an element of the tree with a text, or one that
-    can be acted on and is no container of the whole, already lies there.
+    The tree wins: a text that was read is left out where the tree has one, a control where the tree
+    has a text or a control, and what scrolls where anything in the tree does.
     """
     kept = list(tree)
+    scrolls = any(each.scrollable for each in kept)
     spoken = [each.bounds for each in kept if each.label]
     acting = [each.bounds for each in kept if each.clickable or each.editable or each.checkable]
     for element in read:
-        taken = spoken if element.label else [*spoken, *acting]
-        if not element.scrollable and not any(_covers(box, element.bounds) for box in taken):
+        if element.scrollable:
+            is_said = scrolls
+        else:
+            taken = spoken if element.label else [*spoken, *acting]
+            is_said = any(_covers(box, element.bounds) for box in taken)
+        if not is_said:
             kept.append(element)
     kept.sort(key=lambda element: (element.bounds[1], element.bounds[0]))
     return tuple(kept)
