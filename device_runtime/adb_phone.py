@@ -30,8 +30,11 @@ from sync.vocabulary import Action, ActionKind, Assignment, Element, Observation
 __all__ = ["AdbPhone", "AdbPhoneSettings"]
 
 KEYCODE_HOME: Final = 3
-NEVER_STOPPED: Final = frozenset({"", ANDROID, SYSTEM_UI, "com.termux"})
-"""Packages that a reset leaves alone whatever was in front."""
+NEVER_STOPPED: Final = frozenset(
+    {"", ANDROID, SYSTEM_UI, "com.termux", "com.android.phone", "com.android.server.telecom"}
+    | {"com.android.incallui", "com.samsung.android.incallui"}
+)
+"""Packages that a reset leaves alone whatever was in front: a call may be going on."""
 CAREFUL_AT_ONCE: Final = 8
 """Characters in one command where a first try lost some."""
 
@@ -175,6 +178,7 @@ class AdbPhone:
     def close(self) -> None:
         """Give back what was borrowed of the phone: its keyboard and its settings."""
         self._last = self._frame = None
+        self._text.give_back()
         self._quiet.end()
 
     def _unsettle(self) -> None:

@@ -123,6 +123,13 @@ class TextEntry:
         self._link.ask(command)
         self._owners_keyboard = ""
 
+    def give_back(self) -> None:
+        """Like `restore`, on a phone that may be gone: then it is said and tried again later."""
+        try:
+            self.restore()
+        except (PhoneLostError, PhoneFaultError) as error:
+            _log.warning("keyboard_not_restored", serial=self._link.serial, reason=str(error))
+
     def _known_ways(self) -> TextWays:
         if self._ways is None:
             answer = self._link.ask(
@@ -150,13 +157,7 @@ class TextEntry:
             )
             self._clock.sleep(self._pause_s / 4)
         finally:
-            self._restore_or_say()
-
-    def _restore_or_say(self) -> None:
-        try:
-            self.restore()
-        except (PhoneLostError, PhoneFaultError) as error:
-            _log.warning("keyboard_not_restored", serial=self._link.serial, reason=str(error))
+            self.give_back()
 
     def _by_clipboard(self, text: str, verb: str) -> None:
         kind = "text/plain " if verb == "set-primary-clip" else ""

@@ -12,7 +12,7 @@ import shlex
 import pytest
 
 from device_runtime.adb_text import KEYBOARDS, TextWays, read_ways, typed_commands
-from device_runtime.errors import InvalidActionError
+from device_runtime.errors import InvalidActionError, PhoneLostError
 from sync.vocabulary import type_text
 from tests.scripted_phone import FOCUS, ScriptedClient, look, phone_on, said, screen
 
@@ -270,6 +270,33 @@ def test_15_owners_keyboard_is_back_after_typing():
 
     assert field.keyboard == OWNERS
     assert field.enabled == [OWNERS]
+
+
+def test_15_owners_keyboard_is_back_at_the_latest_when_the_phone_is_closed():
+    field = Field(keyboards=(OWNERS, KEYBOARD))
+    phone = phone_on(field, reconnect_s=0.1)
+    phone.observe()
+    field.answers["am broadcast"] = lambda _: lost(field)
+
+    with pytest.raises(PhoneLostError):
+        phone.act(type_text("grüße"))
+    left_behind = field.keyboard
+    field.state = "device"
+    field.answers["ime"] = field._ime
+    phone.close()
+
+    assert (left_behind, field.keyboard) == (KEYBOARD, OWNERS)
+
+
+def lost(field):
+    """The phone goes away for a while, in the middle of a command."""
+
+    def gone(_):
+        raise PhoneLostError("cut")
+
+    field.state = "offline"
+    field.answers["ime"] = gone
+    raise PhoneLostError("cut")
 
 
 def test_15_keyboard_that_was_enabled_before_stays_enabled():
