@@ -221,29 +221,36 @@ def task_figures(
     }
 
 
-def main() -> None:
-    """Measure, keep and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--screens", type=int, default=12, help="for each language")
-    parser.add_argument("--episodes", type=int, default=40)
-    parser.add_argument("--suite", default="settings,contacts,clock")
-    arguments = parser.parse_args()
-    reader = ScreenReader()
-    text = {
-        locale: text_figures(reader, locale, arguments.screens)
-        for locale in LOCALES
-        if arguments.screens
-    }
-    chosen = templates_of(arguments.suite)
-    actor = actor_of(None, bundle=None, base=None)
+def both_ways(suite: str, episodes: int, reader: ScreenReader) -> dict[str, dict[str, object]]:
+    """The same test instances, played by the tree and by the picture."""
+    chosen, actor = templates_of(suite), actor_of(None, bundle=None, base=None)
     wanted = instances(
         chosen,
-        count=max(arguments.episodes, len(chosen)),
+        count=max(episodes, len(chosen)),
         seed_base=SEED_BASE,
         split=Split.TEST,
         actor=actor.name,
     )
-    wanted = Random(0).sample(wanted, arguments.episodes)
+    wanted = Random(0).sample(wanted, episodes)
+    return {
+        "tree": task_figures(wanted, actor, None),
+        "picture": task_figures(wanted, actor, reader),
+    }
+
+
+def main() -> None:
+    """Measure, keep and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--screens", type=int, default=12, help="per language; 0: none")
+    parser.add_argument("--episodes", type=int, default=40, help="0: none")
+    parser.add_argument("--suite", default="settings,contacts,clock")
+    arguments = parser.parse_args()
+    reader = ScreenReader()
+    parts: dict[str, object] = {}
+    if arguments.screens:
+        parts["text"] = {one: text_figures(reader, one, arguments.screens) for one in LOCALES}
+    if arguments.episodes:
+        parts["tasks"] = both_ways(arguments.suite, arguments.episodes, reader)
     row = {
         "benchmark": "reading",
         "key": {"commit": _commit(), "suite": arguments.suite},
@@ -251,11 +258,7 @@ def main() -> None:
         f"--episodes {arguments.episodes} --suite {arguments.suite}",
         "machine": f"{os.cpu_count()} cores, {platform.machine()}",
         "seed_base": SEED_BASE,
-        "text": text,
-        "tasks": {
-            "tree": task_figures(wanted, actor, None),
-            "picture": task_figures(wanted, actor, reader),
-        },
+        **parts,
     }
     line = json.dumps(row)
     with LEDGER.open("a", encoding="utf-8") as ledger:
