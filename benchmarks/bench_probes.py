@@ -53,8 +53,8 @@ def ending_with(episode: Episode, claim: Action) -> Episode:
 
 def judged_misses(
     clone: MockPhone, shell: Shell, probes: ProbeSet, episode: Episode
-) -> Iterator[tuple[bool, bool | None]]:
-    """What code and probes say of each near miss of the end that the clone is in."""
+) -> Iterator[tuple[str, bool, bool | None]]:
+    """Kind of each near miss of the end that the clone is in, and what code and probes say."""
     claim = claim_of(episode)
     if claim is None:
         return
@@ -62,7 +62,8 @@ def judged_misses(
     for miss in mutants(Ending(clone.task.state, end, clone.task.wanted, claim)):
         clone.restore(miss.state)
         code = clone.current_verdict(miss.claim)
-        yield code.success, said(judge_by_probes(probes, shell, ending_with(episode, miss.claim)))
+        by_probes = judge_by_probes(probes, shell, ending_with(episode, miss.claim))
+        yield f"near miss, {miss.kind}", code.success, said(by_probes)
     clone.restore(end)
 
 
@@ -93,8 +94,8 @@ def compared(
             by_probes = said(judge_by_probes(probes, shell, episode))
             yield template.name, name, code.success, by_probes
             if name == "oracle" and phone is clone:
-                for truth, probed in judged_misses(clone, shell, probes, episode):
-                    yield template.name, "near miss", truth, probed
+                for kind, truth, probed in judged_misses(clone, shell, probes, episode):
+                    yield template.name, kind, truth, probed
 
 
 def in_process(chosen: list[Template], seeds: range) -> list[Compared]:
@@ -129,9 +130,10 @@ def main() -> None:
     rows = (over_adb if given.over_adb else in_process)(chosen, seeds)
     groups: dict[str, list[Compared]] = defaultdict(list)
     for row in rows:
-        groups["all" if row[1] != "near miss" else "near misses"].append(row)
+        if row[1] in ACTORS:
+            groups["all"].append(row)
         groups[f"by {row[1]}"].append(row)
-    wrong = sorted({(row[0], row[1]) for row in rows if row[3] is not None and row[2] != row[3]})
+    wrong = sorted({row[:2] for row in rows if row[1] in ACTORS and row[3] not in {None, row[2]}})
     result = {
         "bench": "probes",
         "over_adb": given.over_adb,
