@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -98,6 +97,11 @@ def train(
         raise MisuseError(
             f"no app is called {', '.join(unknown) or 'nothing'}; there are {', '.join(suites())}"
         )
+    barren = [name for name in names if not _taught((name,))]
+    if barren:
+        raise MisuseError(
+            f"other suites hold all tasks of {', '.join(barren)}: leave it out of --apps"
+        )
     if target.exists() and not target.is_dir():
         raise MisuseError(f"{target} is a file: name a folder with --out")
     recipe = Recipe(
@@ -114,7 +118,7 @@ def train(
 
 
 def _make(recipe: Recipe, target: Path, *, test_n: int, out: Output) -> None:
-    """Show, learn, test, write; nothing is written before the test."""
+    """Show, learn, write, test, and write the card again with what the test said."""
     import torch
 
     from apps_mock.tasks import SUITE_VERSION
@@ -138,16 +142,17 @@ def _make(recipe: Recipe, target: Path, *, test_n: int, out: Output) -> None:
         out.event("demonstrations", **shown, cpu_s=_cpu_s(begun_s))
         network = _learn(training, progress, out)
     trained_cpu_s = _cpu_s(begun_s)
-    test = _test(network, recipe.apps, test_n, out)
     card = {
         "data": {"suite_version": SUITE_VERSION, "split": Split.TRAIN.value, **shown},
         "recipe": asdict(recipe),
         "cpu_s": trained_cpu_s,
-        "test": {"split": Split.TEST.value, "seed_base": TEST_SEED_BASE, **test},
         "command": recipe.command(),
     }
     digest = save_base(network, target, card)
-    save_graphs(target)
+    graphs = save_graphs(target)
+    test = _test(graphs, recipe.apps, test_n, out)
+    tested = {"split": Split.TEST.value, "seed_base": TEST_SEED_BASE, **test}
+    save_base(network, target, {**card, "test": tested})
     out.summary(out=target, digest=digest, cpu_s=trained_cpu_s, **shown, test=test)
 
 
@@ -201,17 +206,13 @@ def _learn(training: BaseTraining, progress: Progress, out: Output) -> LayoutT5:
     return training.train(show)
 
 
-def _test(network: LayoutT5, apps: Iterable[str], n: int, out: Output) -> dict[str, object]:
+def _test(graphs: Path, apps: Iterable[str], n: int, out: Output) -> dict[str, object]:
     """Greedy success on each app's test split; held-out wordings and the lexical policy beside."""
     from apps_mock.actors import Actors
     from apps_mock.evaluation import figures_of, instances
     from device_runtime.policy import OnnxPolicy
-    from exporters.base import ensure_exported, save_base
-    from outrider.graphs import cache_dir
 
-    with tempfile.TemporaryDirectory(prefix="outrider-base-") as folder:
-        save_base(network, Path(folder), {})
-        policy = OnnxPolicy(ensure_exported(Path(folder), cache_dir()))
+    policy = OnnxPolicy(graphs)
     found: dict[str, object] = {}
     for app in apps:
         chosen = _taught((app,))

@@ -114,6 +114,7 @@ def test_command_on_the_card_makes_the_same_weights(base, tmp_path, capsys):
     [
         (("--apps", "nonsense"), "no app is called nonsense"),
         (("--apps", ","), "no app is called nothing"),
+        (("--apps", "clock,store"), "other suites hold all tasks of store"),
         (("--demos", "0"), "--demos"),
     ],
 )
