@@ -37,12 +37,12 @@ STORAGE: Final = "df -k /data"
 SETTINGS: Final = {name: f"settings list {name}" for name in ("global", "secure", "system")}
 
 QUESTIONS: Final = (
-    DATE, PROPERTIES, SIZE, DENSITY, *SETTINGS.values(), POWER, BATTERY, HEAT, WINDOWS,
+    DATE, PROPERTIES, KEY, SIZE, DENSITY, *SETTINGS.values(), POWER, BATTERY, HEAT, WINDOWS,
     "dumpsys input_method", ACTIVITIES, DISPLAYS, PHYSICAL_DISPLAYS, "dumpsys input",
     ACCESSIBILITY, KEYBOARDS, STORAGE, "id", "am get-current-user", "pm list packages -s",
-    KEY, TREE, SCREENSHOT,
+    TREE, SCREENSHOT,
 )  # fmt: skip
-"""Everything that is asked, cheap things first."""
+"""Everything that is asked: the key early, so that what it wakes or uncovers is seen after it."""
 
 KEPT_SETTINGS: Final[dict[str, frozenset[str]]] = {
     "global": frozenset(

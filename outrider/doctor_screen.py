@@ -125,7 +125,7 @@ def _front(answers: Answers) -> Finding:
     for mark, hint in _COVERING.items():
         if mark in state.marks:
             return advice("front window", state.window or state.package, hint)
-    if not (state.window or state.package):
+    if not state.window:
         return advice("front window", "no window has the focus", "open an app or the home screen")
     return fine("front window", state.package or state.window)
 

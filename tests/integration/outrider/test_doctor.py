@@ -4,13 +4,16 @@ import json
 
 import pytest
 
+from apps_mock.adb_auth import AuthProfile
 from apps_mock.adb_faults import FaultKind
+from apps_mock.adb_profile import DisplayProfile, PhoneProfile
 from apps_mock.adb_server import MockAdbDaemon
 from apps_mock.own_goals import OwnGoalPhone
 from apps_mock.recorded_phone import ReplayedPhone
 from device_runtime.adb_phone import AdbPhone
 from device_runtime.adb_server_process import AdbServerProcess
 from device_runtime.adb_settings import AdbPhoneSettings
+from device_runtime.errors import PhoneLostError
 from device_runtime.recording import read_recording
 from outrider import cli
 from sync.clock import ManualClock, SystemClock
@@ -122,6 +125,59 @@ def test_a_fault_of_the_phone_is_found(doctor, daemon, kind, check):
     assert not checks[check]["ok"]
     assert checks[check]["hint"]
     assert check in lines[-1]["missing"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "check"),
+    [
+        (FaultKind.KEYGUARD, "lock screen"),
+        (FaultKind.SCREEN_OFF, "screen"),
+        (FaultKind.ANR, "front window"),
+        (FaultKind.CRASH, "front window"),
+        (FaultKind.PERMISSION, "front window"),
+        (FaultKind.NO_FOCUS, "front window"),
+        (FaultKind.SECURE, "screenshot"),
+        (FaultKind.WARNING_PREFIX, "screenshot"),
+    ],
+)
+def test_what_stands_before_the_screen_is_found(doctor, daemon, kind, check):
+    daemon.faults.inject(kind, times=None)
+    _, checks, _ = doctor(daemon)
+    assert not checks[check]["ok"]
+    assert checks[check]["hint"]
+
+
+@pytest.mark.parametrize(
+    ("profile", "check", "found"),
+    [
+        (PhoneProfile(display=DisplayProfile.OVERRIDE), "size", "in place of"),
+        (PhoneProfile(display=DisplayProfile.TWO), "displays", "2 displays"),
+        (PhoneProfile(api=23), "android", "API 23"),
+    ],
+)
+def test_kinds_of_phones_are_told_apart(doctor, served, profile, check, found):
+    clone = OwnGoalPhone()
+    clone.reset(Assignment(AssignmentId("a"), goal="Look", seed=1))
+    code, checks, _ = doctor(served(clone, profile=profile))
+    assert code == 0
+    assert checks[check]["level"] == "advice"
+    assert found in checks[check]["found"]
+
+
+def test_a_phone_that_does_not_know_this_computer_is_told_so(doctor, server):
+    daemon = MockAdbDaemon(OwnGoalPhone(), profile=PhoneProfile(auth=AuthProfile.RSA_DENY))
+    daemon.start()
+    client = server.client()
+    try:
+        with pytest.raises(PhoneLostError):
+            client.connect(daemon.serial, timeout_s=1.0)
+        code, checks, _ = doctor(daemon)
+    finally:
+        client.disconnect(daemon.serial)
+        daemon.stop()
+    assert code == 1
+    assert "unauthorized" in checks["phone"]["found"]
+    assert "Allow" in checks["phone"]["hint"]
 
 
 def test_what_is_fixed_can_be_undone(doctor, daemon, server):
