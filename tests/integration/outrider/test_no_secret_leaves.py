@@ -98,6 +98,23 @@ class SecretPhone(MockPhone):
         return to_xml((frame,))
 
 
+class WatchedClone(AdbClone):
+    """A clone over ADB that notes what its driver is told to type."""
+
+    typed: list[str]
+
+    def start(self) -> None:
+        """As the clone does."""
+        self.typed = []
+        super().start()
+
+    def act(self, action):
+        """As the clone does, noted."""
+        if isinstance(action.text, str):
+            self.typed.append(action.text)
+        return super().act(action)
+
+
 @dataclass(frozen=True)
 class Played:
     """What is left after an episode: the folder, and what the driver was told to type."""
@@ -126,17 +143,8 @@ def play(folder: Path, *, guarded: bool) -> Played:
     folder.mkdir()
     broker = BrokerProcess(folder / "broker", fleet="home")
     broker.start()
-    clone = AdbClone(folder / "phones" / "phone-1" / "adb", phone=SecretPhone(serial="secret"))
+    clone = WatchedClone(folder / "phones" / "phone-1" / "adb", phone=SecretPhone(serial="secret"))
     clone.start()
-    typed: list[str] = []
-    act = clone.driver.act
-
-    def watched(action):
-        if action.text:
-            typed.append(action.text)
-        return act(action)
-
-    clone.driver.act = watched
     credentials = folder / "credentials.txt"
     credentials.write_text(broker.add_device("phone-1").password)
     settings = Settings(
@@ -207,7 +215,7 @@ def play(folder: Path, *, guarded: bool) -> Played:
         cloud.close()
         clone.close()
         broker.stop()
-    return Played(folder, typed, pictures[0])
+    return Played(folder, clone.typed, pictures[0])
 
 
 def bare(settings):
