@@ -16,11 +16,15 @@ _ROTATION: Final = ("system", "user_rotation")
 
 
 class WindowCommand:
-    """`wm size|density|dismiss-keyguard|user-rotation`."""
+    """`wm size|density|dismiss-keyguard|user-rotation`.
+
+    Another density is shown as it was put; the clone is drawn in its own.
+    """
 
     def __init__(self, device: MockDevice, settings: SettingsCommand) -> None:
         self._device = device
         self._settings = settings
+        self._density: str | None = None
 
     async def __call__(self, call: Call) -> int:
         """Run one command of the window manager."""
@@ -34,8 +38,8 @@ class WindowCommand:
                     displays.set_override(None)
                 case "size", [text] if (size := _size_of(text)) is not None:
                     displays.set_override(size)
-                case "density", []:
-                    call.out(f"Physical density: {density_of(self._device.phone)}\n")
+                case "density", _:
+                    return self._run_density(call, words)
                 case "dismiss-keyguard", []:
                     if displays.is_awake:
                         self._device.dismiss_keyguard()
@@ -44,6 +48,20 @@ class WindowCommand:
                 case _:
                     text = "only size, density, dismiss-keyguard and user-rotation are supported"
                     return call.fail(text, 255)
+        return 0
+
+    def _run_density(self, call: Call, words: list[str]) -> int:
+        match words:
+            case []:
+                call.out(f"Physical density: {density_of(self._device.phone)}\n")
+                if self._density is not None:
+                    call.out(f"Override density: {self._density}\n")
+            case ["reset"]:
+                self._density = None
+            case [text] if re.fullmatch(r"[1-9]\d{1,2}", text):
+                self._density = text
+            case _:
+                return call.fail("expected a density between 10 and 999, or reset", 255)
         return 0
 
     def _rotate(self, call: Call, words: list[str]) -> int:

@@ -58,6 +58,8 @@ Token = str | Word
 _OPERATOR = re.compile(r"&&|\|\||;;|[;\n|&()]|\d?>&\d?-?|&>|\d?>>|\d?>\||\d?>|<<<?|<&|<>|\d?<")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[?#$!*@0-9-]")
 _MODIFIER = re.compile(r":?[-+=?]|##?|%%?|")
+_PLAIN = re.compile(r"[\w./:=,+@%-]+")
+"""Text that means itself wherever it stands in a word."""
 _BLANKS: Final = " \t\r"
 _ENDS_WORD: Final = frozenset(" \t\r\n;&|<>()")
 _BRACES = re.compile(r"\{[^{}]*(,|\.\.)[^{}]*\}")
@@ -152,8 +154,10 @@ class _Lexer:
         elif character in "$`":
             self._expansion(parts, quoted=False)
         else:
-            parts.append(Literal(character))
-            self.position += 1
+            run = _PLAIN.match(self._line, self.position)
+            text = run[0] if run else character
+            parts.append(Literal(text))
+            self.position += len(text)
 
     def quoted(self, end: str, parts: list[Part]) -> None:
         """The parts up to a closing quote, which is passed."""

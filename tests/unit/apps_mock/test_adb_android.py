@@ -15,7 +15,7 @@ from apps_mock.adb_behind import CloneBehind
 from apps_mock.adb_builtins import ShellExit
 from apps_mock.adb_device import MockDevice
 from apps_mock.adb_faults import FaultKind
-from apps_mock.adb_profile import DisplayProfile, PhoneProfile
+from apps_mock.adb_profile import Delays, DisplayProfile, Latency, PhoneProfile
 from apps_mock.adb_shell import Shell
 from apps_mock.android_facts import settings_of
 from apps_mock.effects import clipboard_of, copied
@@ -278,7 +278,7 @@ def test_pushed_apk_is_installed_from_its_file(bench):
 
 def test_session_takes_several_apks_of_one_app(bench):
     data = apk()
-    number = re.search(r"\[(\d+)\]", bench.out(f"pm install-create -S {len(data)}"))[1]
+    (number,) = re.findall(r"\[(\d+)\]", bench.out(f"pm install-create -S {len(data)}"))
 
     assert "streamed" in bench.out(f"pm install-write -S {len(data)} {number} base.apk -", data)
     assert bench.out(f"pm install-commit {number}") == "Success\n"
@@ -459,6 +459,14 @@ def test_dialogs_of_the_system_have_their_titles_in_the_focus(bench, kind, title
     assert f"u0 {title}: {SETTINGS}}}" in focus
 
 
+def test_density_that_was_put_is_shown_until_it_is_reset(bench):
+    physical = bench.out("wm density")
+
+    assert bench.out("wm density 320; wm density") == f"{physical}Override density: 320\n"
+    assert bench.out("wm density reset; wm density") == physical
+    assert bench.run("wm density 5")[0] == 255
+
+
 # --- properties and the rest ------------------------------------------------------------------
 
 
@@ -547,3 +555,25 @@ def test_server_says_what_it_does_not_find_or_know(bench):
     assert ask(bench, "waitForExists", {"textContains": "ontact"}, 10)["result"] is True
     assert ask(bench, "fly")["error"]["code"] == -32601
     assert ask(bench, "click", "a")["error"]["code"] == -32602
+
+
+# --- latency ----------------------------------------------------------------------------------
+
+
+def test_kinds_of_phones_take_their_time_with_seeded_jitter():
+    def taken(latency, command, seed=1):
+        delays = Delays(latency, seed=seed)
+        return [delays.next_s(command) for _ in range(20)]
+
+    assert taken(Latency.INSTANT, "input") == [0.0] * 20
+    assert all(0.15 <= each <= 0.3 for each in taken(Latency.PHONE, "input"))
+    assert all(1.0 <= each <= 3.0 for each in taken(Latency.PHONE, "uiautomator"))
+    assert taken(Latency.PHONE, "input") == taken(Latency.PHONE, "input")
+    assert taken(Latency.PHONE, "input") != taken(Latency.PHONE, "input", seed=2)
+    assert max(taken(Latency.EMULATOR, "input")) < min(taken(Latency.PHONE, "input"))
+    assert taken(Latency.PHONE, "echo") == [0.0] * 20
+
+
+def test_profile_of_an_android_that_there_is_not_is_refused():
+    with pytest.raises(ValueError, match="API level 30"):
+        PhoneProfile(api=30)
