@@ -37,6 +37,7 @@ from sync.messages import (
     Event,
     Health,
     Offline,
+    OwnerQuestion,
 )
 from sync.session import Received
 from sync.vocabulary import (
@@ -79,6 +80,8 @@ def record_message(connection: Connection, received: Received, *, now_ms: int) -
                 count(connection, "redelivered_events")
         case AssignmentsAccepted():
             pass  # safe in the device's inbox; until it is played, nothing changes here
+        case OwnerQuestion():
+            pass  # between a phone and its owner
         case _:
             count(connection, "unexpected_messages")
 
