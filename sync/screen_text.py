@@ -78,7 +78,7 @@ class Shown:
     @staticmethod
     def of(items: tuple[Item, ...]) -> Shown:
         """What follows from `items`."""
-        words = [item.words for item in items]
+        words, labels = [item.words for item in items], [item.label for item in items]
         fields = [item for item in items if item.editable]
         return Shown(
             items=items,
@@ -86,7 +86,7 @@ class Shown:
             words=frozenset(chain.from_iterable(words)),
             labels=frozenset(map(" ".join, words)),
             field_words=frozenset(chain.from_iterable([item.words for item in fields])),
-            has_text=any(item.label for item in items),
+            has_text=any(labels),
             has_long=any(item.long_clickable for item in items),
             has_focused_field=any(item.focused for item in fields),
         )
@@ -175,8 +175,9 @@ def _pairs_beside(items: Sequence[Item]) -> list[tuple[int, int]]:
         for start, end, other in islice(spans, position, None):
             if start >= bottom:
                 break
-            shared = min(bottom, end) - start
-            if shared > 0 and 2 * shared >= min(height, end - start):
+            lower = min(height, end - start)
+            shared = (min(end, bottom)) - start
+            if shared > 0 and lower <= 2 * shared:
                 pairs.append((one, other))
     return pairs
 

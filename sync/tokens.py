@@ -7,17 +7,18 @@ yes/no facts (`BIT_COLUMNS`).
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import product
 from struct import Struct
 from typing import TYPE_CHECKING
 
 from sync.grammar import ACTION_TYPES
-from sync.screen_text import match_bin
+from sync.screen_text import Item, match_bin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sync.history import History, HistoryEntry
-    from sync.screen_text import Goal, Item, Screen, Shown
+    from sync.screen_text import Goal, Screen, Shown
     from sync.vocabulary import Observation, Rect
 
 BOX_BINS = 32
@@ -156,28 +157,40 @@ def add_goal(
     """The goal's words, and whether they stand on the screen."""
     typed, tapped, labels = history.typed, history.tapped, shown.labels
     on_screen, in_fields, stop_words = shown.words, shown.field_words, goal.stop_words
-    for position, (word, stem) in enumerate(zip(words, goal.stems, strict=True), start=1):
-        facts = (
-            stem in typed,
-            stem in tapped,
-            stem in in_fields,
-            stem in stop_words,
-            stem in on_screen,
-        )
-        match = 2 if stem in labels else 1
-        tokens.add(
-            word, _ids(KIND_GOAL, match=match, position=position), _NOT_OF_WORDS + bytes(facts)
-        )
+    tokens.texts += words
+    tokens.ids += [_GOAL_IDS[stem in labels][position] for position, stem in enumerate(goal.stems)]
+    tokens.bits += [
+        _WORD_BITS[
+            stem in typed, stem in tapped, stem in in_fields, stem in stop_words, stem in on_screen
+        ]
+        for stem in goal.stems
+    ]
 
 
-_NOT_OF_WORDS = bytes(BIT_COLUMNS.index("typed_before"))
+_GOAL_IDS = {
+    is_label: [
+        _ids(KIND_GOAL, match=1 + is_label, position=position)
+        for position in range(1, ID_SIZES["position"])
+    ]
+    for is_label in (False, True)
+}
+"""By whether the word is a whole label, and by its place in the goal."""
+
+_WORD_BITS = {
+    facts: bytes(BIT_COLUMNS.index("typed_before")) + bytes(facts)
+    for facts in product((False, True), repeat=5)
+}
+"""By the facts of a goal's word, from "typed_before" to "on_screen"."""
 
 
 def add_items(
     tokens: Tokens, observation: Observation, shown: Shown, goal: Goal, history: History
 ) -> None:
     """The elements: what and where they are, and how they match the goal, alone and by rows."""
-    matches = [match_bin(item.label, goal) for item in shown.items]
+    items = shown.items
+    labels = [item.label for item in items]
+    known = goal.matches
+    matches = [known.get(label) or match_bin(label, goal) for label in labels]
     row_matches = [0] * len(matches)
     row_words = [words for _, words in matches]
     for one, other in shown.pairs:
@@ -190,13 +203,38 @@ def add_items(
         if words:
             row_words[other] = row_words[other] | words
     width, height = observation.width_px, observation.height_px
-    for item, (match, words), row_match, beside in zip(
-        shown.items, matches, row_matches, row_words, strict=True
-    ):
-        ids = _place(item.class_name, item.bounds, width, height) + _matched(
-            match, row_match, min(len(words), 4), min(len(beside), 4)
+    tokens.texts += labels
+    tokens.ids += [
+        _place(item.class_name, item.bounds, width, height)
+        + _matched(match, row_match, len(words), len(beside))
+        for item, (match, words), row_match, beside in zip(
+            items, matches, row_matches, row_words, strict=True
         )
-        tokens.add(item.label, ids, _item_bits(item, history))
+    ]
+    typed, tapped = history.typed, history.tapped
+    tokens.bits += [
+        _item_bits(item[_FLAGS])
+        + _PAST_BITS[typed.issuperset(item.words), tapped.issuperset(item.words)]
+        if item.words
+        else _item_bits(item[_FLAGS]) + _NO_PAST
+        for item in items
+    ]
+
+
+_FLAGS = slice(Item._fields.index("clickable"), Item._fields.index("enabled") + 1)
+
+
+@lru_cache(maxsize=512)
+def _item_bits(flags: tuple[bool, ...]) -> bytes:
+    """The facts from "clickable" to "invalid", of the flags of an item in its own order."""
+    clickable, _, *others, enabled = flags
+    return bytes((clickable, *others, not enabled, 0, 0, 0))
+
+
+_PAST_BITS = {facts: bytes((*facts, 0, 0, 0)) for facts in product((False, True), repeat=2)}
+"""By whether an item's words were typed and tapped before: the facts behind "invalid"."""
+
+_NO_PAST = _PAST_BITS[False, False]
 
 
 @lru_cache(maxsize=16384)
@@ -216,7 +254,7 @@ def _place(class_name: str, bounds: Rect, width_px: int, height_px: int) -> byte
 @lru_cache(maxsize=2048)
 def _matched(match: int, row_match: int, words: int, row_words: int) -> bytes:
     """How an element matches the goal: the categories behind "bottom"."""
-    return _pack_matched(match, row_match, words + 1, row_words + 1, 0, 0, 0, 0)
+    return _pack_matched(match, row_match, min(words, 4) + 1, min(row_words, 4) + 1, 0, 0, 0, 0)
 
 
 _PLACES = ID_COLUMNS.index("bottom") + 1
@@ -229,32 +267,6 @@ def add_memory(tokens: Tokens, memory: Sequence[str], goal: Goal) -> None:
     for position, text in enumerate(memory, start=1):
         match = match_bin(text, goal)[0]
         tokens.add(text, _ids(KIND_MEMORY, match=match, position=position), _NO_BITS)
-
-
-def _item_bits(item: Item, history: History) -> bytes:
-    """The facts of an element, in the order of `BIT_COLUMNS`."""
-    words = item.words
-    worded = bool(words)
-    return bytes(
-        (
-            item.clickable,
-            item.checkable,
-            item.checked,
-            item.editable,
-            item.scrollable,
-            item.focused,
-            item.selected,
-            not item.enabled,
-            0,
-            0,
-            0,
-            worded and history.typed.issuperset(words),
-            worded and history.tapped.issuperset(words),
-            0,
-            0,
-            0,
-        )
-    )
 
 
 def _bin(value_px: int, extent_px: int) -> int:
