@@ -114,7 +114,7 @@ def _measured(canvas: Canvas, widgets: Sequence[Widget]) -> _Body:
     return _Body(measured, total)
 
 
-_SCREENS: Final[ScreenCache[LaidOut]] = ScreenCache(latest=64, kept=4096, remembered=65536)
+_SCREENS: Final[ScreenCache[LaidOut]] = ScreenCache(latest=16, kept=4096, remembered=65536)
 """A screen with all that hangs on it takes about 10 KiB."""
 
 

@@ -58,10 +58,15 @@ def tables_of(
     data: Any,
 ) -> Iterator[tuple[str, tuple[Any, ...]]]:  # Any: every app has its own data
     """The tables of an app's data, by name."""
-    for entry in fields(data):
-        value = getattr(data, entry.name)
+    for name in _names_of(cast("Hashable", type(data))):  # mypy: types hash
+        value = getattr(data, name)
         if isinstance(value, tuple) and (not value or hasattr(value[0], "id")):
-            yield entry.name, value
+            yield name, value
+
+
+@lru_cache(maxsize=256)
+def _names_of(record_type: Any) -> tuple[str, ...]:  # Any: data and records of any app
+    return tuple(entry.name for entry in fields(record_type))
 
 
 def canonical(data: Any) -> bytes:  # Any: every app has its own data
@@ -69,18 +74,18 @@ def canonical(data: Any) -> bytes:  # Any: every app has its own data
     if data is None:
         return b""
     parts: list[object] = []
-    for entry in fields(data):
-        value = getattr(data, entry.name)
+    for name in _names_of(cast("Hashable", type(data))):  # mypy: types hash
+        value = getattr(data, name)
         if isinstance(value, tuple) and value and hasattr(value[0], "id"):
-            values_of = _values_getter(cast("Hashable", type(value[0])))  # mypy: types hash
-            value = tuple(values_of(record) for record in value)
-        parts.append((entry.name, value))
+            values_of = _values_getter(cast("Hashable", type(value[0])))
+            value = tuple(map(values_of, value))
+        parts.append((name, value))
     return repr(parts).encode()
 
 
 @lru_cache(maxsize=256)
 def _values_getter(record_type: Any) -> attrgetter[Any]:  # Any: records of any app
-    return attrgetter(*(entry.name for entry in fields(record_type)))
+    return attrgetter(*_names_of(record_type))
 
 
 def flipped(data: D, record_id: str, field: str) -> D:

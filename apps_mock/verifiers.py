@@ -206,6 +206,8 @@ def _compare_table(  # noqa: PLR0917 - one private call
     for record in old:
         now = present.get(record.id)
         own = wanted.get(record.id)
+        if now is record and own is None:
+            continue
         if own is not None and own.removed:
             gone = now is None
             checks.append(Check(f"{table} {record.id} gone", gone, "" if gone else "still there"))

@@ -4,6 +4,10 @@ Parts: "steps" (reset, observe and act by oracle and at random), "frames" (pictu
 (memory and time of many live phones), "farm" (logged steps with a policy, and its bare inference).
 Times are CPU seconds of this process, so a busy machine hardly changes them; memory is what the
 system counts for a process that did nothing else.
+
+Steps are counted on looks and seeds that the measuring process has never seen, as in training and
+evaluation: what is played was recorded by another process, and other tasks warmed this one up. The
+same plays again, on looks that are known by then, stand apart as `known_looks`.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -42,8 +46,22 @@ LOGGED_STEPS = 3
 FRAME = (540, 1200)
 _MEBIBYTE = 2**20
 
-Play = tuple["Task", tuple["Action", ...]]
+WARM_EPISODES = 240
+"""Episodes on other looks that a process has behind it before its steps are counted."""
+
+RANDOM_STEPS = 10
+
+T = TypeVar("T")
+Actions = tuple["Action", ...]
 Row = dict[str, Any]  # Any: figures of several kinds
+
+
+class Play(NamedTuple):
+    """One task with what the oracle and chance do in it."""
+
+    task: Task
+    oracle: Actions
+    random: Actions
 
 
 def bench_clones(
@@ -77,7 +95,7 @@ def bench_clones(
     out.summary(**measured)
 
 
-def alone(work: Callable[..., Row], *arguments: object) -> Row:
+def alone(work: Callable[..., T], *arguments: object) -> T:
     """What `work` returns in a fresh process, whose memory and caches nobody else has used."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as pool:
@@ -86,31 +104,53 @@ def alone(work: Callable[..., Row], *arguments: object) -> Row:
 
 def measure_steps(episodes: int, seed_base: int) -> Row:
     """Resets, and steps with the full observation tree, over all templates in turn."""
-    from apps_mock.layout import cache_info
     from apps_mock.phone import MockPhone
 
-    plays = list(_oracle_plays(episodes, seed_base))
+    recorded = alone(_recorded, episodes, seed_base)
     phone = MockPhone()
-    resets = []
-    for task, _ in plays:
-        started = time.perf_counter()
-        phone.load_task(task)
-        resets.append(time.perf_counter() - started)
+    _whole_loops(phone, WARM_EPISODES, seed_base + 10**6)
     started = time.process_time()
-    drawn = sum(1 for _ in _tasks(episodes, seed_base + 10**6))
+    plays = [
+        Play(task, *steps)
+        for task, steps in zip(_tasks(episodes, seed_base), recorded, strict=True)
+    ]
     draw_s = time.process_time() - started
-    before = cache_info()
-    oracle = _rate(lambda: _play_back(phone, plays))
-    random = _rate(lambda: _play_at_random(phone, plays))
-    after = cache_info()
-    asked = after.hits + after.misses - before.hits - before.misses
+    new = _play_rates(phone, plays)
+    _play_rates(phone, plays)
+    known = _play_rates(phone, plays)
+    whole = _rate(lambda: _whole_loops(phone, episodes, seed_base + 2 * 10**6))
+    resets = []
+    for play in plays:
+        started = time.perf_counter()
+        phone.load_task(play.task)
+        resets.append(time.perf_counter() - started)
     return {
         "reset_p50_ms": round(1000 * statistics.median(resets), 4),
-        "draw_ms": round(1000 * draw_s / drawn, 3),
+        "draw_ms": round(1000 * draw_s / len(plays), 3),
+        **new,
+        "known_looks": known,
+        "drawn_and_decided_steps_per_cpu_s": whole,
+        "episodes": episodes,
+    }
+
+
+def _play_rates(phone: MockPhone, plays: list[Play]) -> Row:
+    """Steps a CPU second by oracle and at random, and how often a screen was laid out already.
+
+    Half of the plays is the oracle's and the other half random, so that neither sees a look that
+    the other has made known.
+    """
+    from apps_mock.layout import cache_info
+
+    before = cache_info()
+    oracle = _rate(lambda: _play_back(phone, [(each.task, each.oracle) for each in plays[::2]]))
+    random = _rate(lambda: _play_back(phone, [(each.task, each.random) for each in plays[1::2]]))
+    after = cache_info()
+    hits, misses = after.hits - before.hits, after.misses - before.misses
+    return {
         "oracle_steps_per_cpu_s": oracle,
         "random_steps_per_cpu_s": random,
-        "layout_hit_rate": round((after.hits - before.hits) / max(1, asked), 3),
-        "episodes": episodes,
+        "layout_hit_rate": round(hits / max(1, hits + misses), 3),
     }
 
 
@@ -121,7 +161,8 @@ def measure_frames(episodes: int, seed_base: int) -> Row:
 
     phone = MockPhone()
     frames, spent_s = 0, 0.0
-    for task, actions in _oracle_plays(episodes, seed_base):
+    for task in _tasks(episodes, seed_base):
+        actions = _oracle_actions(phone, task)
         phone.load_task(task)
         for action in actions:
             phone.observe()
@@ -182,6 +223,7 @@ def measure_farm(seed_base: int) -> Row:
 def _farm_rate(seats: int, seed_base: int) -> Row:
     from apps_mock.actors import Actors
     from apps_mock.farm import play
+    from device_runtime.collection import collect_rarely
     from device_runtime.policy import OnnxPolicy
     from device_runtime.trajectory_log import TrajectoryLog
     from outrider.graphs import graphs_of
@@ -192,6 +234,7 @@ def _farm_rate(seats: int, seed_base: int) -> Row:
         policy = OnnxPolicy(graphs_of(None, Path(folder)))
         log = TrajectoryLog.open(Path(folder) / "log.db", clock=SystemClock(), new_id=new_uuid7)
         with closing(log):
+            collect_rarely()  # as a farm's workers do
             assignments = _assignments(max(2 * seats, 128), seed_base, actor="release")
             started = time.process_time()
             steps = 0
@@ -259,52 +302,65 @@ def _assignments(count: int, seed_base: int, *, actor: str) -> Iterator[Assignme
         )
 
 
-def _oracle_plays(count: int, seed_base: int) -> Iterator[Play]:
-    """The oracle's actions on tasks of all templates in turn, recorded beforehand."""
-    from apps_mock.oracle import next_action
+def _recorded(count: int, seed_base: int) -> list[tuple[Actions, Actions]]:
+    """What the oracle, and chance, do in each task."""
     from apps_mock.phone import MockPhone
+
+    phone = MockPhone()
+    return [
+        (_oracle_actions(phone, task), _random_actions(phone, task))
+        for task in _tasks(count, seed_base)
+    ]
+
+
+def _oracle_actions(phone: MockPhone, task: Task) -> Actions:
+    """The oracle's actions until it ends the episode."""
+    from apps_mock.oracle import next_action
     from sync.vocabulary import ActionKind
 
-    endings = {ActionKind.FINISH, ActionKind.ANSWER}
-    phone = MockPhone()
-    for task in _tasks(count, seed_base):
-        phone.load_task(task)
-        actions: list[Action] = []
-        while (action := next_action(phone, phone.observe())).kind not in endings:
+    phone.load_task(task)
+    actions: list[Action] = []
+    while True:
+        action = next_action(phone, phone.observe())
+        if action.kind in {ActionKind.FINISH, ActionKind.ANSWER}:
+            return tuple(actions)
+        phone.act(action)
+        actions.append(action)
+
+
+def _random_actions(phone: MockPhone, task: Task) -> Actions:
+    """Ten random actions: other screens than the oracle's."""
+    from apps_mock.baselines import RandomPolicy
+    from device_runtime.ports import PolicyRequest
+    from sync.history import EMPTY_HISTORY
+    from sync.vocabulary import ActionKind
+
+    policy, random = RandomPolicy(), Random(task.seed)
+    phone.load_task(task)
+    actions: list[Action] = []
+    while len(actions) < RANDOM_STEPS:
+        request = PolicyRequest(phone.observe(), task.goal, EMPTY_HISTORY, random)
+        action = policy.act(request)
+        if action.kind is not ActionKind.FINISH:
             phone.act(action)
             actions.append(action)
-        yield task, tuple(actions)
+    return tuple(actions)
 
 
-def _play_back(phone: MockPhone, plays: list[Play]) -> int:
+def _play_back(phone: MockPhone, plays: list[tuple[Task, Actions]]) -> int:
     steps = 0
     for task, actions in plays:
         phone.load_task(task)
         for action in actions:
             phone.observe()
             phone.act(action)
-            steps += 1
+        steps += len(actions)
     return steps
 
 
-def _play_at_random(phone: MockPhone, plays: list[Play]) -> int:
-    """Ten random actions on each task: other screens than the oracle's."""
-    from apps_mock.baselines import RandomPolicy
-    from device_runtime.ports import PolicyRequest
-    from sync.history import EMPTY_HISTORY
-    from sync.vocabulary import ActionKind
-
-    policy, random = RandomPolicy(), Random(0)
-    steps = 0
-    for task, _ in plays:
-        phone.load_task(task)
-        for _ in range(10):
-            request = PolicyRequest(phone.observe(), task.goal, EMPTY_HISTORY, random)
-            action = policy.act(request)
-            if action.kind is not ActionKind.FINISH:
-                phone.act(action)
-            steps += 1
-    return steps
+def _whole_loops(phone: MockPhone, count: int, seed_base: int) -> int:
+    """Oracle episodes with all that belongs to them: drawing, deciding, observing, acting."""
+    return sum(len(_oracle_actions(phone, task)) for task in _tasks(count, seed_base))
 
 
 def _rate(work: Callable[[], int]) -> int:
