@@ -127,6 +127,7 @@ class DeviceParts:
 
     Attributes:
         gate: whether the phone may act; None for a farm, which harms nobody.
+        rest: leaves a stopped phone that plays nothing at its home screen.
     """
 
     log: TrajectoryLog
@@ -136,6 +137,7 @@ class DeviceParts:
     wire: Wire
     birth: Birth
     gate: Gate | None = None
+    rest: Callable[[], None] = lambda: None
 
 
 class Supervisor:
@@ -156,6 +158,7 @@ class Supervisor:
         self._wire = parts.wire
         self._birth = parts.birth
         self._gate = parts.gate
+        self._rest = parts.rest
         self._closed = ""
         self._settings = settings
         self._clock = clock
@@ -247,6 +250,8 @@ class Supervisor:
             self._health_due_s = self._clock.monotonic_s()
             kind = "stopped" if closed else "started_again"
             self._report(kind, device_id=self._birth.device_id, reason=closed)
+            if closed and not self._seats.busy:
+                self._rest()
         return not closed
 
     def _start_episodes(self) -> None:

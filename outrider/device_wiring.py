@@ -134,6 +134,7 @@ def assemble(
     suite_version: str = "",
     owner: PhoneOwner | None = None,
     gate: Gate | None = None,
+    rest: Callable[[], None] = lambda: None,
 ) -> DeviceParts:
     """Everything that a device process is made of; nothing has been started yet.
 
@@ -143,6 +144,7 @@ def assemble(
         host: loads the adapters that act.
         owner: hears what the phone's owner says over the wire; None for a farm.
         gate: closes where the phone may not act.
+        rest: leaves a stopped phone at home.
     """
     clock = SystemClock()
     address = broker_address(settings)
@@ -184,6 +186,7 @@ def assemble(
         wire=session,
         birth=birth,
         gate=gate,
+        rest=rest,
     )
 
 

@@ -90,6 +90,7 @@ def run_phone(
     """Run one phone: take assignments, play them, log them, install releases, until Ctrl-C."""
     from apps_mock.actors import Actors
     from apps_mock.tasks import SUITE_VERSION
+    from device_runtime.safety import leave_home
     from device_runtime.screen_reading_phone import reading
     from device_runtime.settings import read_settings
     from device_runtime.supervisor import Supervisor
@@ -188,6 +189,7 @@ def run_phone(
             suite_version=SUITE_VERSION if serial is None else "",
             owner=owned.owner,
             gate=owned.gate,
+            rest=lambda: leave_home(phone.phone),
         )
         supervisor = Supervisor(parts, settings, clock=SystemClock(), report=reporter(out))
         info = phone.phone.info()

@@ -12,6 +12,7 @@ import pytest
 
 from apps_mock.actors import Actors
 from apps_mock.farm import mock_phone
+from device_runtime.safety import leave_home
 from device_runtime.scripted import FunctionPolicy
 from device_runtime.settings import Settings
 from device_runtime.stop import STOP_FILE
@@ -40,7 +41,7 @@ from sync.vocabulary import (
 PHONE = "phone-1"
 WAIT_S = 60.0
 QUIET_S = 0.6
-HOME = "HomeActivity"
+HOME = "org.outrider.clones.launcher"
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def data(tmp_path_factory):
 
 
 def leave_home_and_wait(request):
-    return open_app("Clock") if request.observation.activity.endswith(HOME) else wait(1)
+    return open_app("Clock") if request.observation.package == HOME else wait(1)
 
 
 class Running:
@@ -93,6 +94,7 @@ class Running:
             host=None,
             owner=self.owned.owner,
             gate=self.owned.gate,
+            rest=lambda: leave_home(self.seat.phone),
         )
         self.wire = parts.wire
         supervisor = Supervisor(
@@ -143,7 +145,7 @@ class Running:
 
     @property
     def is_at_home(self):
-        return self.seat.phone.observe().activity.endswith(HOME)
+        return self.seat.phone.observe().package == HOME
 
     def close(self):
         self.interrupt.set()
@@ -199,6 +201,19 @@ def test_the_command_stops_a_phone_until_it_is_started(running, capsys):
     assert run(capsys, "phone", "start", "--id", phone.name, "--data", phone.folder)[0] == 0
     phone.wait_for("started_again")
     phone.wait_playing()
+
+
+def test_a_phone_that_is_stopped_between_two_episodes_is_left_at_home(running):
+    phone = running()
+    phone.assign(steps=3)
+    phone.wait_for("episode")
+    assert not phone.is_at_home
+
+    (phone.settings.phone_dir / STOP_FILE).touch()
+    phone.wait_for("stopped")
+    phone.wait_for("health")
+
+    assert phone.is_at_home
 
 
 def test_a_stop_file_stops_a_phone_whose_wire_is_busy(running):
