@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 LONGEST_SIDE_PX: Final = 1120
 SHORTEST_SIDE_PX: Final = 480
+LEAST_SIDE_PX: Final = 100
+LONGEST_FORM: Final = 4
+"""A screen is at most so many times as long as it is wide."""
 LEAST_SCORE: Final = 0.6
 REMEMBERED_LINES: Final = 4096
 _PADDING_SHARE: Final = 0.08
@@ -82,10 +85,13 @@ class LineReader:
         self._read: OrderedDict[bytes, tuple[str, float]] = OrderedDict()
 
     def lines(self, picture: Picture) -> tuple[TextLine, ...]:
-        """The lines of `picture`, from top to bottom.
+        """The lines of `picture`, from top to bottom; none where its form is no screen's.
 
         Raises: ReaderError: the extra `ocr` is not installed.
         """
+        sides = sorted(picture.shape[:2])
+        if sides[0] < LEAST_SIDE_PX or sides[1] > LONGEST_FORM * sides[0]:
+            return ()  # the reader would blow the short side up, and the long one with it
         found = self._engine()(picture, use_det=True, use_cls=False, use_rec=False)
         if found.boxes is None:
             return ()
