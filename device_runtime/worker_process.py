@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Final, Protocol, assert_never
 
+from device_runtime.collection import collect_rarely
 from device_runtime.errors import UnknownTaskError
 from device_runtime.release_shelf import AdapterHost
 from device_runtime.seats import Played, Seats
@@ -120,6 +121,7 @@ def work(recipe: Recipe, plan: Plan, pipe: Connection) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the parent decides; its end closes the pipe
     seats, holder = recipe(plan)
+    collect_rarely()
     mouth = _Mouth(pipe)
     try:
         pipe.send(Started())  # at once: whoever dies right after it was ready all the same
