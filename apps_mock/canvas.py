@@ -41,6 +41,7 @@ class Canvas:
         self.hidden: list[Hidden] = []
         self.fields: list[str] = []
         self.enters: list[tuple[str, Event]] = []
+        self._size = (window.width_px, window.height_px)
         self._turned = look.right_to_left
         self._package = window.package
         self._ids = f"{window.package}:id/" if look.resource_ids else ""
@@ -147,14 +148,8 @@ class Canvas:
 
     def _is_on_screen(self, bounds: Rect) -> bool:
         left, top, right, bottom = bounds
-        return (
-            left < right
-            and top < bottom
-            and left < self.window.width_px
-            and top < self.window.height_px
-            and right > 0
-            and bottom > 0
-        )
+        wide, high = self._size
+        return left < right > 0 and top < bottom > 0 and left < wide and top < high
 
     def target(self, target: Target, *, below: int = 0) -> None:
         """Something can be touched; it lies under the last `below` targets."""

@@ -7,7 +7,8 @@ everything in `overlays`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Any, Final, Literal
 
 from apps_mock.app import NOTHING_PROVIDED, AnyApp, AnyAppState, AppState
 from apps_mock.apps.system import SystemData
@@ -15,6 +16,7 @@ from apps_mock.launcher import LAUNCHER, PACKAGE, RECENTS, SYSTEM_UI
 from apps_mock.records import tables_of
 from apps_mock.registry import APPS, SYSTEM
 
+_NO_APPS: Final = frozenset({LAUNCHER, RECENTS})
 OverlayKind = Literal["lock", "shade", "share", "permission", "text_menu", "crash", "hung", "popup"]
 
 
@@ -84,7 +86,7 @@ class PhoneState:
     @property
     def front(self) -> AnyAppState | None:
         """The state of the app that shows; None on launcher and recents."""
-        return None if self.foreground in {LAUNCHER, RECENTS} else self.app_state(self.foreground)
+        return None if self.foreground in _NO_APPS else self.app_state(self.foreground)
 
     @property
     def system(self) -> SystemData | None:
@@ -101,8 +103,8 @@ class PhoneState:
 
     def with_app(self, name: str, state: AnyAppState) -> PhoneState:
         """The phone with another state of one app."""
-        apps = tuple((name, state) if entry[0] == name else entry for entry in self.apps)
-        return replace(self, apps=apps)
+        apps = [(name, state) if entry[0] == name else entry for entry in self.apps]
+        return replace(self, apps=tuple(apps))
 
     def with_system(self, data: SystemData) -> PhoneState:
         """The phone with another clipboard, notifications or permissions."""
@@ -211,13 +213,14 @@ def scrolled(state: PhoneState, scroll_px: int) -> PhoneState:
 
 def foreground_of(state: PhoneState) -> tuple[str, str]:
     """Package and activity in front."""
-    if state.overlay is not None:
-        page_name = state.overlay.kind.title().replace("_", "")
-        return SYSTEM_UI, f"{SYSTEM_UI}.{page_name}Activity"
+    if state.overlays:
+        return _activity(SYSTEM_UI, state.overlays[0].kind)
     front = state.front
     if front is None:
-        page = "Recents" if state.foreground == RECENTS else "Home"
-        return PACKAGE, f"{PACKAGE}.{page}Activity"
-    package = APPS[state.foreground].package
-    page_name = front.page.name.title().replace("_", "")
-    return package, f"{package}.{page_name}Activity"
+        return _activity(PACKAGE, "recents" if state.foreground == RECENTS else "home")
+    return _activity(APPS[state.foreground].package, front.page.name)
+
+
+@lru_cache(maxsize=1024)
+def _activity(package: str, page: str) -> tuple[str, str]:
+    return package, f"{package}.{page.title().replace('_', '')}Activity"
