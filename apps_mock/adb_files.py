@@ -16,6 +16,7 @@ from typing import Final
 from apps_mock.errors import MockFileError
 
 CAPACITY_BYTES: Final = 256 * 1024 * 1024
+LONGEST_PATH: Final = 1200
 FILE_MODE: Final = 0o100660
 FOLDER_MODE: Final = 0o040771
 
@@ -23,8 +24,17 @@ _SHARED: Final = "/storage/emulated/0"
 _ALIASES: Final = ("/sdcard", "/mnt/sdcard", "/storage/self/primary")
 _FOLDERS: Final = (
     "/", "/data", "/data/local", "/data/local/tmp", "/storage", "/storage/emulated", _SHARED,
-    f"{_SHARED}/Download", f"{_SHARED}/Pictures", "/system", "/system/bin",
+    f"{_SHARED}/Download", f"{_SHARED}/Pictures", "/proc", "/system", "/system/bin",
 )  # fmt: skip
+_OF_THE_SYSTEM: Final = {
+    "/proc/cpuinfo": b"processor\t: 0\nHardware\t: clone\n",
+    "/proc/meminfo": b"MemTotal:        7812345 kB\nMemFree:         2012345 kB\n"
+    b"MemAvailable:    4012345 kB\n",
+    "/proc/uptime": b"93780.00 180000.00\n",
+    "/proc/version": b"Linux version 5.10.177-android12-9 (clone) #1 SMP PREEMPT\n",
+}
+"""Files that every phone has and that nobody writes."""
+_SYSTEM_MODE: Final = 0o100444
 _WRITABLE: Final = (_SHARED, "/data/local/tmp")
 
 
@@ -54,7 +64,7 @@ class Files:
         self._now_s = now_s
         self._stored = stored
         self._folders: dict[str, int] = dict.fromkeys(_FOLDERS, 0)
-        self._files: dict[str, File] = {}
+        self._files = {name: File(data, _SYSTEM_MODE, 0) for name, data in _OF_THE_SYSTEM.items()}
 
     def stat(self, path: str) -> tuple[int, int, int] | None:
         """Mode, size in bytes and time of change; None where nothing is there."""
@@ -98,7 +108,11 @@ class Files:
             raise MockFileError(path, "Is a directory")
         self._check_writable(path, place)
         old = self._files[place].data if append and place in self._files else b""
-        used = sum(len(file.data) for name, file in self._files.items() if name != place)
+        used = sum(
+            len(file.data)
+            for name, file in self._files.items()
+            if name not in {place, *_OF_THE_SYSTEM}
+        )
         if used + len(old) + len(data) > CAPACITY_BYTES:
             raise MockFileError(path, "No space left on device")
         self._files[place] = File(old + data, mode, self._now_s())
@@ -203,7 +217,12 @@ class Files:
 
 
 def resolve(path: str) -> str:
-    """The one name of a path: absolute, no dots, shared storage under its real folder."""
+    """The one name of a path: absolute, no dots, shared storage under its real folder.
+
+    Raises: MockFileError: it is too long.
+    """
+    if len(path) > LONGEST_PATH:
+        raise MockFileError(f"{path[:40]}…", "File name too long")
     place = posixpath.normpath("/" + path.lstrip("/"))
     for alias in _ALIASES:
         if place == alias or place.startswith(alias + "/"):

@@ -54,7 +54,10 @@ class SyncSession:
                     await self._fail(f"unknown or oversized request {kind!r}")
                     return
                 path = (await self._take(length)).decode(errors="replace")
-                await self._handlers[kind](path)
+                try:
+                    await self._handlers[kind](path)
+                except MockFileError as error:
+                    await self._fail(error.reason)
         except EOFError:
             return
 
@@ -105,11 +108,7 @@ class SyncSession:
         return self._files.names(path) if self._files.is_folder(path) else ()
 
     async def _receive(self, path: str) -> None:
-        try:
-            data = self._files.read(path)
-        except MockFileError as error:
-            await self._fail(error.reason)
-            return
+        data = self._files.read(path)
         parts = bytearray()
         for start in range(0, len(data), CHUNK_BYTES):
             chunk = data[start : start + CHUNK_BYTES]
@@ -128,12 +127,8 @@ class SyncSession:
             if len(data) + value > CAPACITY_BYTES:
                 raise AdbProtocolError("a pushed file is larger than the mock phone's storage")
             data += await self._take(value)
-        try:
-            self._files.make_folder(posixpath.dirname(path), parents=True)
-            bits = int(mode) if mode.isdigit() else 0
-            self._files.write(path, bytes(data), mode=FILE_MODE | bits & 0o777)
-            self._files.touch(path, value)
-        except MockFileError as error:
-            await self._fail(error.reason)
-            return
+        self._files.make_folder(posixpath.dirname(path), parents=True)
+        bits = int(mode[:9]) if mode.isdigit() else 0
+        self._files.write(path, bytes(data), mode=FILE_MODE | bits & 0o777)
+        self._files.touch(path, value)
         await self._stream.write(_REQUEST.pack(b"OKAY", 0))

@@ -87,3 +87,36 @@ def test_patterns_match_names_in_one_folder_but_no_hidden_ones(files):
 
     assert files.matches("/sdcard/*.xml") == ("/sdcard/a.xml", "/sdcard/b.xml")
     assert files.matches("/none/*") == ()
+
+
+def test_system_files_are_read_and_never_written(files):
+    assert b"MemTotal" in files.read("/proc/meminfo")
+    with pytest.raises(MockFileError, match="Read-only"):
+        files.write("/proc/meminfo", b"x")
+    with pytest.raises(MockFileError):
+        files.remove("/proc/version")
+
+
+def test_patterns_match_in_every_part_of_a_path(files):
+    files.make_folder("/sdcard/a/b", parents=True)
+    files.write("/sdcard/a/b/one.xml", b"")
+    files.write("/sdcard/a/[x]", b"")
+
+    assert files.matches("/sdcard/*/b/*.xml") == ("/sdcard/a/b/one.xml",)
+    assert files.matches("a/*/one.*", "/sdcard") == ("a/b/one.xml",)
+    assert files.matches("/sdcard/a/[[]x]") == ("/sdcard/a/[x]",)
+    assert files.matches("/nope/*") == ()
+
+
+def test_walk_goes_down_a_tree(files):
+    files.make_folder("/sdcard/t/u", parents=True)
+    files.write("/sdcard/t/u/f", b"")
+
+    assert files.walk("/sdcard/t") == ("/sdcard/t", "/sdcard/t/u", "/sdcard/t/u/f")
+    with pytest.raises(MockFileError):
+        files.walk("/sdcard/none")
+
+
+def test_path_that_is_too_long_is_refused(files):
+    with pytest.raises(MockFileError, match="too long"):
+        files.make_folder("/sdcard" + "/a" * 600, parents=True)

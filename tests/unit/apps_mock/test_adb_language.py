@@ -161,6 +161,13 @@ def test_greedy_line_ends(shell, line):
     assert shell.shell(line).exit_code in {0, 1}
 
 
+@pytest.mark.parametrize("command", ["mkdir -p", "cat", "cd", "ls", "[ -e", "echo x >"])
+def test_path_that_is_too_long_ends_the_command_with_an_error(shell, command):
+    line = f"p=/sdcard$(printf '/a%.0s' $(seq 600)); {command} $p{' ]' if '[' in command else ''}"
+
+    assert shell.shell(line).exit_code in {1, 2}
+
+
 def test_script_that_runs_itself_is_ended(shell):
     shell.shell("echo 'sh /data/local/tmp/again' > /data/local/tmp/again")
 

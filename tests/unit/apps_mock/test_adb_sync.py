@@ -114,3 +114,26 @@ def test_unknown_or_oversized_request_ends_the_session(files, bad):
 
 def test_quit_ends_the_session(files):
     assert talk(files, b"QUIT\0\0\0\0", request(b"STAT", "/sdcard/a")) == b""
+
+
+def test_request_that_fails_leaves_the_stream_for_the_next_one(files):
+    answer = talk(
+        files,
+        request(b"RECV", "/sdcard/none"),
+        request(b"STAT", "/sdcard/" + "x" * 1016),
+        request(b"SEND", "/system/x,33188"),
+        b"DONE\0\0\0\0",
+        request(b"RECV", "/sdcard/a"),
+    )
+
+    assert answer.count(b"FAIL") == 2
+    assert answer.endswith(b"DATA\x05\0\0\0helloDONE\0\0\0\0")
+
+
+def test_listing_at_the_longest_path_fails_in_words(files, monkeypatch):
+    monkeypatch.setattr("apps_mock.adb_files.LONGEST_PATH", 20)
+
+    answer = talk(files, request(b"LIST", "/sdcard/" + "x" * 100))
+
+    assert answer.startswith(b"FAIL")
+    assert b"File name too long" in answer
