@@ -21,7 +21,7 @@ from apps_mock.adb_calls import Call, Command, Input, ReadChunk, Sink, buffer
 from apps_mock.adb_conditions import Conditions
 from apps_mock.adb_expansion import Expander
 from apps_mock.adb_files import Files, resolve
-from apps_mock.adb_syntax import (
+from apps_mock.adb_program import (
     Case,
     Choice,
     Condition,
@@ -33,9 +33,8 @@ from apps_mock.adb_syntax import (
     Program,
     Redirection,
     Simple,
-    parse,
-    program_of,
 )
+from apps_mock.adb_syntax import parse, program_of
 from apps_mock.adb_words import Token
 from apps_mock.errors import CommandUsageError, MockFileError, ShellLimitError, ShellSyntaxError
 
