@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
+from device_runtime import ports
 from device_runtime.errors import PhoneFaultError
 from device_runtime.ports import ActOutcome, Phone, PhoneInfo, ResetOutcome
 from device_runtime.screen_reading import ScreenReader, merge
@@ -19,21 +20,6 @@ _STAYING: Final = frozenset({ActionKind.TYPE, ActionKind.WAIT, ActionKind.ASK_US
 _PNG_SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _PNG_HEAD: Final = struct.Struct(">16sII")
 _TOUCHES: Final = frozenset({ActionKind.TAP, ActionKind.DOUBLE_TAP, ActionKind.LONG_PRESS})
-
-
-class Reader(Protocol):
-    """Turns pictures of screens into elements."""
-
-    def read(
-        self,
-        png: bytes,
-        *,
-        package: str = "",
-        touched: tuple[int, int] | None = None,
-        keyboard_shown: bool | None = None,
-    ) -> tuple[Element, ...]:
-        """The elements of a screen in reading order; see `ScreenReader.read`."""
-        ...
 
 
 class ActsAsSeen(Protocol):
@@ -54,7 +40,9 @@ class ReadingPhone:
         when: no-tree reads only screens whose tree says next to nothing.
     """
 
-    def __init__(self, phone: Phone, reader: Reader, *, when: When = When.NO_TREE) -> None:
+    def __init__(
+        self, phone: Phone, reader: ports.ScreenReader, *, when: When = When.NO_TREE
+    ) -> None:
         self._phone = phone
         self._reader = reader
         self._when = when
@@ -117,15 +105,20 @@ class ReadingPhone:
         return x * size[0] // seen.width_px, y * size[1] // seen.height_px
 
 
-def reading(phone: Phone, when: When) -> Phone:
-    """The phone, with its screens read from their pictures where `when` says so.
+def reader_for(when: When) -> ScreenReader | None:
+    """What reads pictures where `when` says so; drivers take it for screens that have no tree.
 
     Raises: ReaderError: they are to be read, and the extra `ocr` is not installed.
     """
     if when is When.NEVER:
-        return phone
+        return None
     require_reader()
-    return ReadingPhone(phone, ScreenReader(), when=when)
+    return ScreenReader()
+
+
+def reading(phone: Phone, reader: ports.ScreenReader | None, when: When) -> Phone:
+    """The phone, with its screens read from their pictures where there is a reader."""
+    return phone if reader is None else ReadingPhone(phone, reader, when=when)
 
 
 def picture_size(png: bytes) -> tuple[int, int]:

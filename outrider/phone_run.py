@@ -33,7 +33,7 @@ from sync.step_text import described
 if TYPE_CHECKING:
     from device_runtime.adb_phone import AdbPhone
     from device_runtime.conditions import Conditions
-    from device_runtime.ports import Verifier
+    from device_runtime.ports import ScreenReader, Verifier
     from device_runtime.seats import SeatPhone
     from device_runtime.settings import Settings
     from sync.vocabulary import Assignment, Step, TemplateInfo
@@ -91,7 +91,7 @@ def run_phone(
     from apps_mock.actors import Actors
     from apps_mock.tasks import SUITE_VERSION
     from device_runtime.safety import leave_home
-    from device_runtime.screen_reading_phone import reading
+    from device_runtime.screen_reading_phone import reader_for, reading
     from device_runtime.settings import read_settings
     from device_runtime.supervisor import Supervisor
     from outrider.device_wiring import (
@@ -139,6 +139,7 @@ def run_phone(
         options += ["--read-screen", read_screen.value]
         _run_all(settings, options, credentials=credentials, adb_port=adb_port, out=out)
         return
+    reader = reader_for(read_screen)
     release = open_policy(settings)
 
     def show(assignment: Assignment, step: Step) -> None:
@@ -154,10 +155,15 @@ def run_phone(
     with (
         stop_on_signals() as stop,
         _opened(
-            settings, serial=serial, adb_port=adb_port, over_adb=mock_adb, probes=probe or ()
+            settings,
+            serial=serial,
+            adb_port=adb_port,
+            over_adb=mock_adb,
+            probes=probe or (),
+            reader=reader,
         ) as opened,
     ):
-        phone = replace(opened, phone=reading(opened.phone, read_screen))
+        phone = replace(opened, phone=reading(opened.phone, reader, read_screen))
         is_owned = guard is Guard.OWNED or (guard is None and serial is not None)
         with settings_as_misuse():
             owned = (
@@ -271,6 +277,7 @@ def _opened(
     adb_port: int,
     over_adb: bool,
     probes: Sequence[Path],
+    reader: ScreenReader | None,
 ) -> Iterator[SeatPhone]:
     """The phone that was named, reachable, with its judge; let go of at the end."""
     from apps_mock.adb_clone import AdbClone
@@ -287,7 +294,7 @@ def _opened(
     elif serial is None:
         yield mock_phone()
     else:
-        yield SeatPhone(adb_phone(serial, adb_port), _prober(probes, serial, adb_port))
+        yield SeatPhone(adb_phone(serial, adb_port, reader), _prober(probes, serial, adb_port))
 
 
 def _prober(files: Sequence[Path], serial: str, adb_port: int) -> Verifier | None:
@@ -305,8 +312,11 @@ def _prober(files: Sequence[Path], serial: str, adb_port: int) -> Verifier | Non
     return ProbeVerifier(sets, AdbShell(AdbClient(adb_port), serial))
 
 
-def adb_phone(serial: str, port: int) -> AdbPhone:
+def adb_phone(serial: str, port: int, reader: ScreenReader | None = None) -> AdbPhone:
     """A phone that the adb server at `port` lists as ready.
+
+    Args:
+        reader: reads the screens whose tree cannot be had.
 
     Raises: MisuseError: the server does not list it, or not as ready.
     """
@@ -321,4 +331,4 @@ def adb_phone(serial: str, port: int) -> AdbPhone:
             f"phone {serial!r} is {state} to the adb server at port {port}; "
             f"it lists {', '.join(devices) or 'none'}"
         )
-    return AdbPhone(client, serial)
+    return AdbPhone(client, serial, reader=reader)

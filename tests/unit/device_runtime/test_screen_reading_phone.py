@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from apps_mock.phone import MockPhone
-from device_runtime.screen_reading_phone import ReadingPhone, reading
+from device_runtime.screen_reading_phone import ReadingPhone, reader_for, reading
 from device_runtime.screen_reading_when import When
 from sync.vocabulary import (
     Assignment,
@@ -125,7 +125,8 @@ def test_touch_is_forgotten_once_something_else_was_done(hidden, action):
 def test_phone_that_is_never_read_is_left_as_it_is():
     clone = MockPhone()
 
-    assert reading(clone, When.NEVER) is clone
+    assert reader_for(When.NEVER) is None
+    assert reading(clone, None, When.NEVER) is clone
 
 
 @pytest.mark.parametrize(
