@@ -72,7 +72,7 @@ def test_an_open_question_can_be_read_and_a_settled_one_is_gone(desk, clock, tmp
     seen = []
 
     def look():
-        seen.append(open_question(tmp_path, now_ms=clock.wall_ms()))
+        seen.append(open_question(tmp_path, now_ms=clock.wall_ms()) or {})
         desk.take(OwnerAnswer(question_id="q1", agreed=False))
 
     clock.meanwhile = look

@@ -17,6 +17,10 @@ def folder(tmp_path):
     return tmp_path / "phones" / "phone-1"
 
 
+def has_run_out(reason):
+    return reason is not None and "permit" in reason
+
+
 def test_a_phone_may_act_until_it_is_stopped(folder, clock):
     switch = StopSwitch(folder, clock=clock)
     assert switch.reason() is None
@@ -93,8 +97,8 @@ def test_a_permit_runs_out_by_itself_and_stays_out_after_a_restart(folder, clock
 
     clock.advance(2.0)
 
-    assert "permit" in switch.reason()
-    assert "permit" in StopSwitch(folder, clock=clock, permit_s=60.0).reason()
+    assert has_run_out(switch.reason())
+    assert has_run_out(StopSwitch(folder, clock=clock, permit_s=60.0).reason())
     switch.start()
     assert switch.reason() is None
 
@@ -110,7 +114,7 @@ def test_hearing_the_cloud_renews_a_permit_but_not_one_with_a_fixed_end(folder, 
     switch.heard()
     clock.advance(11.0)
 
-    assert "permit" in switch.reason()
+    assert has_run_out(switch.reason())
 
 
 def test_a_phone_without_a_permit_acts_for_ever(folder, clock):
@@ -135,7 +139,7 @@ def test_a_permit_that_cannot_be_read_has_run_out(folder, clock, contents):
     folder.mkdir(parents=True)
     (folder / PERMIT_FILE).write_text(contents)
 
-    assert "permit" in StopSwitch(folder, clock=clock).reason()
+    assert has_run_out(StopSwitch(folder, clock=clock).reason())
 
 
 class SetBack(ManualClock):
@@ -153,7 +157,7 @@ def test_setting_the_clock_back_wins_no_time(folder):
     clock.offset_ms = -3_600_000
     clock.advance(61.0)
 
-    assert "permit" in switch.reason()
+    assert has_run_out(switch.reason())
 
 
 def test_what_the_switch_writes_can_be_read(folder, clock):
