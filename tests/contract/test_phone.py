@@ -13,6 +13,8 @@ from apps_mock.look import draw_look, look_number
 from apps_mock.phone import MockPhone
 from apps_mock.phone_state import Overlay
 from device_runtime.errors import UnknownTaskError
+from device_runtime.screen_reading import ScreenReader
+from device_runtime.screen_reading_phone import ReadingPhone
 from sync.policy_io import encode
 from sync.vocabulary import (
     Action,
@@ -53,9 +55,20 @@ def adb_clone(tmp_path_factory):
     clone.close()
 
 
-@pytest.fixture(params=["mock", pytest.param("adb", marks=pytest.mark.integration)])
+class ReadingClone(ReadingPhone):
+    """A clone whose pictures may be read, with its own judge."""
+
+    def __init__(self) -> None:
+        clone = MockPhone()
+        super().__init__(clone, ScreenReader())
+        self.judge = clone.judge
+
+
+@pytest.fixture(params=["mock", "reading", pytest.param("adb", marks=pytest.mark.integration)])
 def phone(request):
-    phone = MockPhone() if request.param == "mock" else request.getfixturevalue("adb_clone")
+    made = {"mock": MockPhone, "reading": ReadingClone}
+    make = made.get(request.param, lambda: request.getfixturevalue("adb_clone"))
+    phone = make()
     phone.reset(assignment_of())
     return phone
 
