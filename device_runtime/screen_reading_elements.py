@@ -209,10 +209,14 @@ class _Guess:
 
     def _of_labelled_icons(self) -> Iterable[Element]:
         """Icons with their names below them, as home screens have."""
+        tiles = self._tiles()
+        free = [
+            line for line in self._lines if not any(_holds(each, line.bounds) for each in tiles)
+        ]
         pairs = [
             (max(above, key=_area), line)
-            for line in self._lines
-            if (above := [each for each in self._tiles() if self._names(line.bounds, each)])
+            for line in free
+            if (above := [each for each in tiles if self._names(line.bounds, each)])
         ]
         if len(pairs) < _LEAST_TILES:
             return

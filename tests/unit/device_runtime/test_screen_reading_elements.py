@@ -127,6 +127,16 @@ def test_icons_over_names_are_tiles():
     assert elements[0].bounds == (40, 300, 90, 376)
 
 
+def test_day_in_a_grid_of_boxes_is_no_name_of_the_box_above():
+    days = [(x, y) for y in (300, 350, 400) for x in (40, 100, 160)]
+    boxes = [(x, y, x + 40, y + 32) for x, y in days]
+    lines = [(str(10 + n), (x + 12, y + 8, x + 28, y + 24)) for n, (x, y) in enumerate(days)]
+
+    elements = found(lines, boxes=boxes)
+
+    assert kinds(elements) == [("Button", str(10 + n), True) for n in range(9)]
+
+
 def test_icons_of_the_upper_bar_are_called_by_their_place_and_shape():
     icons = [Icon((16, 40, 36, 60)), Icon((370, 38, 376, 58)), Icon((330, 38, 350, 58))]
 
