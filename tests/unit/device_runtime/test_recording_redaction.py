@@ -128,8 +128,8 @@ SECRET_SCREEN = {
 
 def test_secrets_on_the_screen_go_and_are_painted_over():
     kept = redacted({**SECRET_SCREEN, SCREENSHOT: Answer(picture())})
-    assert b"hunter22" not in kept[TREE].file
-    assert b"Sign in" in kept[TREE].file
+    assert b"hunter22" not in (kept[TREE].file or b"")
+    assert b"Sign in" in (kept[TREE].file or b"")
     with Image.open(io.BytesIO(kept[SCREENSHOT].stdout)) as image:
         assert image.getpixel((200, 60)) != (255, 255, 255)
         assert image.getpixel((200, 170)) == (255, 255, 255)
@@ -154,7 +154,7 @@ def test_a_screen_without_secrets_is_kept_as_it_is():
 
 def test_an_angle_bracket_in_a_label_hides_no_secret_from_us():
     odd = node("a > b").replace('content-desc=""', 'content-desc="me@home.example.com"')
-    kept = redacted({TREE: Answer(file=dump(odd))})[TREE].file
+    kept = redacted({TREE: Answer(file=dump(odd))})[TREE].file or b""
     assert b"home.example" not in kept
     assert b"a > b" in kept
 
@@ -162,6 +162,7 @@ def test_an_angle_bracket_in_a_label_hides_no_secret_from_us():
 def test_a_damaged_dump_loses_what_looks_like_a_secret():
     damaged = b'<hierarchy><node text="me@home.example.com" /><node text="pw" password="true" text='
     kept = redacted({TREE: Answer(file=damaged)})[TREE].file
+    assert kept is not None
     assert b"home.example" not in kept
 
 

@@ -121,7 +121,9 @@ def test_second_document_that_broke_off_leaves_the_first_whole():
     found = facts_of(PLAIN.encode() + b"<hierarchy><node />")
 
     assert found.condition is Condition.SEVERAL
-    assert found.facts["documents"][1] == {
+    documents = found.facts["documents"]
+    assert isinstance(documents, list)
+    assert documents[1] == {
         "complete_start_tags": 1,
         "clickable_in_complete_tags": 0,
     }
