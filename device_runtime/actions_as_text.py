@@ -88,7 +88,8 @@ def _of_fields(given: dict[str, Any], observation: Observation) -> Action:
     values["kind"] = kind
     element = values.get("element")
     if element is not None and not 0 <= element < len(observation.elements):
-        raise ValueError(f"the screen has no element {element}, only {len(observation.elements)}")
+        count = len(observation.elements)
+        raise ValueError(f"the screen has no element {element}: it has {count}, counted from 0")
     if element is not None and kind.value in _POINTED and "x" not in given:
         return tap_element(observation, element, kind)
     return Action(**values)

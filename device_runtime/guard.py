@@ -21,7 +21,7 @@ from device_runtime.guard_rules import (
     Wording,
     fits,
 )
-from device_runtime.label_words import is_disguised, scripts
+from device_runtime.label_words import is_disguised, is_picture, scripts, visible
 from device_runtime.slot_names import is_secret_field, kind_of, slots_in
 from device_runtime.touched import Touched, touched_by
 from sync.vocabulary import Action, ActionKind, Element, Key, Observation, ScreenMark
@@ -173,7 +173,7 @@ def _about_text(action: Action, observation: Observation, rules: GuardRules) -> 
             return Denied(reason, "guard.slots", focused)
         if kind not in _NAMED_SLOTS and kind != "password" and rules.slots is not Then.ALLOW:
             return _ruling(rules.slots, f"type the hidden {kind}", "guard.slots", focused)
-    if isinstance(action.text, str) and _SERVICE_CODE.search(action.text):
+    if isinstance(action.text, str) and _SERVICE_CODE.search(visible(action.text)):
         text = f"type the service code {action.text}"
         return _ruling(rules.unknown, text, "guard.unknown: a service code", focused)
     return None
@@ -239,10 +239,14 @@ def _about_point(point: Touched, observation: Observation, rules: GuardRules) ->
         found = found or ruling
     if found is not None:
         return found
-    if not any(elements[i].label or elements[i].resource_id for i in point.voices):
+    if not any(_says_something(elements[i]) for i in point.voices):
         text = f"touch the point ({point.x_px}, {point.y_px}), of which nothing is known"
         return _ruling(rules.unknown, text, "guard.unknown: says nothing", point.receiver)
     return None
+
+
+def _says_something(element: Element) -> bool:
+    return bool(element.resource_id or (element.label and not is_picture(element.label)))
 
 
 def _about_element(index: int, observation: Observation, rules: GuardRules) -> Ruling | None:
@@ -259,7 +263,7 @@ def _about_element(index: int, observation: Observation, rules: GuardRules) -> R
                 text = f"touch {_quoted(element)}, which agrees to {_quoted(other)}"
                 return _ruling(consequence.then, text, rule, index)
     if is_disguised(element.label):
-        text = f"touch {_quoted(element)}, whose letters are of several alphabets"
+        text = f"touch {_quoted(element)}, whose letters are disguised"
         return _ruling(rules.unknown, text, "guard.unknown: disguised", index)
     if (spoken := scripts(element.label)) and not (element.editable or spoken & rules.scripts):
         text = f"touch {_quoted(element)}, whose language the rules do not know"

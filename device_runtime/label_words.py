@@ -29,7 +29,7 @@ _JAPANESE_GAP = re.compile(f"(?<=[{_JAPANESE}])\\s+(?=[{_JAPANESE}])")
 _JAPANESE_RUN = re.compile(f"[{_JAPANESE}]+")
 _APOSTROPHES = re.compile("['’ʼ`´]")
 _ARABIC_WORD = re.compile(f"[{_ARABIC}]+")
-_ARABIC_PREFIXES: Final = ("وال", "فال", "بال", "كال", "لل", "ال", "و", "ف", "ب", "ل", "س")
+_ARABIC_PREFIXES: Final = ("وال", "ولل", "فال", "بال", "كال", "لل", "ال", "و", "ف", "ب", "ل", "س")
 _ARABIC_SUFFIXES: Final = ("ها", "ه", "هم")
 _SHORTEST_ARABIC: Final = 3
 
@@ -38,6 +38,11 @@ _LOOKALIKES: Final = str.maketrans(
     "авеһіјкмнорѕтухԁԛԝгпьɡαβεζηικμνορτυχγᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢɑıȷօսհոցіةىـ",
     "abehijkmhopstyxdqwrnbgabezhikmvoptuxyabcdefghijklmnoprstuvwyzaijouhngiهيـ",
 )
+_UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
+_BACKWARDS: Final = "\u202e"
+"""Shows what follows it from right to left, so that "dneS" reads "Send"."""
+_PICTURES: Final = frozenset({"So", "Sk", "Mn", "Me", "Cf", "Zs"})
+"""Categories of signs, and of what changes them or stands between them."""
 _TATWEEL: Final = "ـ"
 _LEET: Final = (
     str.maketrans("013457@$€¥!|", "oleastasey" + "il"),
@@ -100,11 +105,18 @@ def _script(letter: str) -> str:
 
 @lru_cache(maxsize=8192)
 def is_disguised(text: str) -> bool:
-    """Whether one word of `text` mixes alphabets that no language mixes."""
-    return any(
+    """Whether a word of `text` mixes alphabets that no language mixes, or is written backwards."""
+    return _BACKWARDS in text or any(
         len(_ONE_ALPHABET & {_script(one) for one in word if one.isalpha()}) > 1
         for word in re.findall(r"\w+", visible(text))
     )
+
+
+@lru_cache(maxsize=8192)
+def is_picture(text: str) -> bool:
+    """Whether `text` is pictures only, such as "🗑": it says nothing that a rule could read."""
+    kinds = {unicodedata.category(one) for one in text}
+    return "So" in kinds and kinds <= _PICTURES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +142,7 @@ class WordList:
         phrases: set[tuple[str, ...]] = set()
         alone: set[tuple[str, ...]] = set()
         contained: set[str] = set()
-        for word in words:
+        for word in (written for one in words for written in {one, one.translate(_UMLAUTS)}):
             form = folded(word)
             if _JAPANESE_RUN.search(form):
                 contained.add("".join(form.split()))

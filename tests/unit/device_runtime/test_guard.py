@@ -195,6 +195,11 @@ def test_a_touch_on_nothing_is_asked_about():
     assert ruling(tap(0.5, 0.9), screen(button("Open"))) == "ask"
 
 
+@pytest.mark.parametrize("label", ["🗑", "➤", "\u202edneS"])
+def test_a_picture_or_a_word_written_backwards_is_asked_about(label):
+    assert ruling(tap(0.5, 0.02), screen(button(label))) == "ask"
+
+
 @pytest.mark.parametrize("kind", [ActionKind.LONG_PRESS, ActionKind.DOUBLE_TAP])
 def test_every_kind_of_touch_counts(kind):
     assert ruling(Action(kind, x=0.5, y=0.02), screen(button("Delete"))) == "ask"
@@ -300,7 +305,7 @@ def test_a_slot_goes_where_it_belongs():
     assert ruling(type_text(SlotRef("phone_1")), plain, rules) == "allow"
 
 
-@pytest.mark.parametrize("typed", ["*2767*3855#", "*#06#", "##002#"])
+@pytest.mark.parametrize("typed", ["*2767*3855#", "*#06#", "##002#", "＊＃06＃"])
 def test_a_service_code_is_asked_about(typed):
     assert ruling(type_text(typed), screen(field())) == "ask"
 

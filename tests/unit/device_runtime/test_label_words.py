@@ -1,7 +1,7 @@
 import pytest
 
 from device_runtime.guard_rules import owned_rules
-from device_runtime.label_words import WordList, is_disguised, scripts
+from device_runtime.label_words import WordList, is_disguised, is_picture, scripts
 
 RULES = owned_rules()
 
@@ -25,6 +25,11 @@ def kinds(label):
         ("Absenden", "send"),
         ("Jetzt kaufen", "buy"),
         ("LÖSCHEN", "delete"),
+        ("Loeschen", "delete"),
+        ("UEBERWEISUNG AUSFÜHREN", "pay"),
+        ("振り込む", "pay"),
+        ("وللحذف", "delete"),
+        ("Slide to order", "order"),
         ("Losche", "delete"),
         ("Kostenpflichtig bestellen", "order"),
         ("Auf Werkseinstellungen zurücksetzen", "reset"),
@@ -129,6 +134,19 @@ def test_letters_of_two_alphabets_in_one_word_are_a_disguise():
     assert is_disguised("Ѕend")
     assert not is_disguised("Send в Москву")
     assert not is_disguised("送信Send")
+
+
+def test_letters_shown_backwards_are_a_disguise():
+    assert is_disguised("\u202edneS")
+    assert not is_disguised("\u2067إرسال\u2069")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("🗑️", True), ("👍🏽", True), ("+", False), ("", False)]
+)
+def test_pictures_say_nothing(text, expected):
+    assert is_picture(text) is expected
+    assert not is_picture(text + " Wi-Fi")
 
 
 def test_scripts_of_a_label_are_those_of_its_letters():
