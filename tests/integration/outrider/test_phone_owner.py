@@ -205,7 +205,8 @@ def test_the_command_stops_a_phone_until_it_is_started(running, capsys):
 
 def test_a_phone_that_is_stopped_between_two_episodes_is_left_at_home(running):
     phone = running()
-    phone.assign(steps=3)
+    phone.assign(steps=200)
+    phone.wait_playing()
     phone.wait_for("episode")
     assert not phone.is_at_home
 
