@@ -28,10 +28,10 @@ from apps_mock.tasks import templates
 from apps_mock.templates import Template
 from apps_mock.verifiers import claim_of
 from cloud_learner.judge_agreement import agreement
+from device_runtime.adb_shell import AdbShell
 from device_runtime.agent import EpisodeOrigin, run_episode
 from device_runtime.ports import Phone
-from device_runtime.probe_shell import AdbShell
-from device_runtime.probes import ProbeSet, Shell, judge_by_probes
+from device_runtime.probes import ANSWER_TIMEOUT_S, ProbeSet, Shell, judge_by_probes
 from sync.clock import SystemClock
 from sync.vocabulary import Action, DeviceId, Episode, Split, Verdict, new_uuid7
 
@@ -110,7 +110,7 @@ def over_adb(chosen: list[Template], seeds: range) -> list[Compared]:
     with tempfile.TemporaryDirectory() as folder:
         phone = AdbClone(Path(folder))
         phone.start()
-        shell = AdbShell(phone.server.client(timeout_s=20.0), phone.daemon.serial)
+        shell = AdbShell(phone.server.client(), phone.daemon.serial, timeout_s=ANSWER_TIMEOUT_S)
         with closing(phone):
             return [
                 row for one in chosen for row in compared(one, seeds, phone, phone.phone, shell)

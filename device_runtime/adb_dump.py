@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Callable
 
 from device_runtime.adb import AdbClient
+from device_runtime.adb_shell import AdbShell
 from device_runtime.errors import PhoneFaultError
 
 
@@ -28,12 +29,15 @@ def take_dump(
     """
     name = new_name()
     path, marker = f"/data/local/tmp/outrider-{name}.xml", f"--{name}--"
-    answer = client.shell(
-        serial,
-        f"rm -f {path}; uiautomator dump {path} 2>&1; echo {marker}; cat {path} 2>/dev/null; "
-        f"echo {marker}; rm -f {path}",
-        timeout_s=timeout_s,
-    ).stdout
+    answer = (
+        AdbShell(client, serial)
+        .shell(
+            f"rm -f {path}; uiautomator dump {path} 2>&1; echo {marker}; cat {path} 2>/dev/null; "
+            f"echo {marker}; rm -f {path}",
+            timeout_s=timeout_s,
+        )
+        .stdout
+    )
     parts = answer.split(marker.encode())
     if len(parts) != 3:
         raise PhoneFaultError(f"{serial} sent only a part of its screen's tree; try again")

@@ -18,7 +18,8 @@ from typing import Final, TypeVar
 
 import structlog
 
-from device_runtime.adb import FRAMED_SHELL, AdbClient, ShellResult
+from device_runtime.adb import AdbClient, ShellResult
+from device_runtime.adb_shell import AdbShell
 from device_runtime.errors import InputDeniedError, PhoneFaultError, PhoneLostError
 from sync.clock import Clock, SystemClock
 
@@ -71,7 +72,7 @@ class AdbLink:
         self._settings = settings or LinkSettings()
         self._clock = clock or SystemClock()
         self._lock = threading.Lock()
-        self._is_framed: bool | None = None
+        self._shell = AdbShell(client, serial, timeout_s=self._settings.timeout_s)
         self.reconnects = 0
         """How often the phone was lost and came back."""
 
@@ -82,7 +83,9 @@ class AdbLink:
             PhoneLostError: the phone did not come back in time, or was lost twice.
             PhoneFaultError: the answer breaks the protocol.
         """
-        return self._again_if_lost(lambda: self._shell(command, timeout_s), only_unsent=False)
+        return self._again_if_lost(
+            lambda: self._shell.shell(command, timeout_s=timeout_s), only_unsent=False
+        )
 
     def send(self, command: str, *, timeout_s: float | None = None) -> ShellResult:
         """The result of a command that is carried out at most once.
@@ -90,7 +93,9 @@ class AdbLink:
         Raises: PhoneLostError, PhoneFaultError: as `ask`; after the first, the command may or may
             not have been carried out.
         """
-        return self._again_if_lost(lambda: self._shell(command, timeout_s), only_unsent=True)
+        return self._again_if_lost(
+            lambda: self._shell.shell(command, timeout_s=timeout_s), only_unsent=True
+        )
 
     def capture(self, command: str, *, timeout_s: float | None = None) -> bytes:
         """The raw output of a command that may be carried out twice; only its form proves its end.
@@ -116,7 +121,7 @@ class AdbLink:
         Raises: PhoneLostError: it did not within `reconnect_s`, or only its owner can help.
         """
         with self._lock:
-            self._is_framed = None
+            self._shell.forget()
             deadline_s = self._clock.monotonic_s() + self._settings.reconnect_s
             pause_s = self._settings.first_pause_s
             while (state := self._state_now()) != "ready":
@@ -140,23 +145,14 @@ class AdbLink:
         self.reconnect()
         return work()
 
-    def _shell(self, command: str, timeout_s: float | None) -> ShellResult:
-        if self._is_framed is None:
-            self._is_framed = FRAMED_SHELL in self._client.features(self.serial)
-        return self._client.shell(
-            self.serial,
-            command,
-            timeout_s=timeout_s or self._settings.timeout_s,
-            framed=self._is_framed,
-        )
-
     def _state_now(self) -> str:
         """Whether it answers ("ready"), or else its state; a listed phone may be switched off."""
         try:
             state = self.state()
             if state != "device":
                 return state
-            self._shell(PROBE, min(PROBE_TIMEOUT_S, self._settings.timeout_s))
+            deadline_s = min(PROBE_TIMEOUT_S, self._settings.timeout_s)
+            self._shell.shell(PROBE, timeout_s=deadline_s)
         except PhoneLostError as lost:
             return lost.state
         return "ready"

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from device_runtime.adb import FRAMED_SHELL, AdbClient, ShellResult
+from device_runtime.adb import AdbClient
+from device_runtime.adb_shell import AdbShell
 from device_runtime.errors import PhoneFaultError
 from sync.clock import Clock, SystemClock
 
@@ -111,7 +112,7 @@ class PhoneAsker:
         self._serial = serial
         self._clock = clock or SystemClock()
         self._new_name = new_name
-        self._framed: bool | None = None
+        self._shell = AdbShell(client, serial, timeout_s=_SLOW_S)
 
     def ask(self, command: str) -> Answer:
         """The answer to one command.
@@ -124,7 +125,7 @@ class PhoneAsker:
             stdout = self._client.execute(self._serial, command, timeout_s=_SLOW_S)
             return Answer(stdout, elapsed_ms=self._elapsed_ms(begun_s))
         line = command.replace(FILE, path)
-        result = self._shell(line)
+        result = self._shell.shell(line)
         file = self._taken(path) if FILE in command else None
         answer = Answer(
             result.stdout.replace(path.encode(), FILE.encode()),
@@ -150,14 +151,9 @@ class PhoneAsker:
 
     def _taken(self, path: str) -> bytes | None:
         """What is in a file of the phone, which is removed; None where there is none."""
-        kept = self._shell(f"cat {path}")
-        self._shell(f"rm -f {path}")
+        kept = self._shell.shell(f"cat {path}")
+        self._shell.shell(f"rm -f {path}")
         return kept.stdout if kept.exit_code == 0 else None
-
-    def _shell(self, line: str) -> ShellResult:
-        if self._framed is None:
-            self._framed = FRAMED_SHELL in self._client.features(self._serial)
-        return self._client.shell(self._serial, line, timeout_s=_SLOW_S, framed=self._framed)
 
     def _elapsed_ms(self, begun_s: float) -> float:
         return round((self._clock.monotonic_s() - begun_s) * 1000, 3)

@@ -32,6 +32,8 @@ from sync.vocabulary import (
 
 PROBE_VERSION: Final = "1"
 """Rises whenever the same answers of a phone would be judged differently."""
+ANSWER_TIMEOUT_S: Final = 15.0
+"""How long a phone may take to answer one probe."""
 UNDECIDABLE: Final = "undecidable: "
 """How the reason of a check begins that could not be decided."""
 

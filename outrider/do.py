@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from outrider.acting import Actor, actor_of, installed_actor
+from outrider.adb_phones import ADB_PORT
 from outrider.do_play import Seat, Thumb, play, show_first
 from outrider.errors import MisuseError
 from outrider.options import Json
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from outrider.owned_phone import OwnerRules
     from sync.vocabulary import Assignment
 
-ADB_PORT = 5037
 STEP_BUDGET = 30
 
 
@@ -271,19 +271,15 @@ def _opened(serial: str | None, adb_port: int) -> Iterator[_Opened]:
         return
     from device_runtime.adb import AdbClient
     from device_runtime.adb_phone import AdbPhone
-    from device_runtime.probe_shell import AdbShell
+    from device_runtime.adb_shell import AdbShell
+    from device_runtime.probes import ANSWER_TIMEOUT_S
     from outrider.owned_phone import conditions_of
 
     client = AdbClient(adb_port)
     _require_ready(client, adb_port, serial)
+    shell = AdbShell(client, serial, timeout_s=ANSWER_TIMEOUT_S)
     with closing(AdbPhone(client, serial)) as phone:
-        yield _Opened(
-            phone,
-            None,
-            AdbShell(client, serial),
-            lambda: conditions_of(client, serial),
-            is_clone=False,
-        )
+        yield _Opened(phone, None, shell, lambda: conditions_of(shell), is_clone=False)
 
 
 def _require_ready(client: AdbClient, adb_port: int, serial: str) -> None:

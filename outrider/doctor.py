@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from outrider.adb_phones import ADB_PORT
 from outrider.errors import CommandError, MisuseError
 from outrider.findings import Finding, Level, advices, faults, shown
 from outrider.options import Json
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from device_runtime.recording import Recording
     from outrider.doctor_fixes import Change
 
-ADB_PORT = 5037
 ROUNDS = 5
 
 
@@ -163,21 +163,24 @@ def _look(client: AdbClient, serial: str) -> _Seen:
 
 def _fix(client: AdbClient, serial: str, seen: _Seen, out: Output, *, dry_run: bool) -> int:
     """Say what would mend the findings, and do it unless only that was asked for."""
+    from device_runtime.adb_shell import AdbShell
     from outrider.doctor_fixes import apply, planned
 
     changes = planned(seen.findings, seen.recording.answers)
     out.rows("would_change", [asdict(one) for one in changes], title="What --fix changes")
     if dry_run:
         return 0
-    done = apply(client, serial, changes)
+    done = apply(AdbShell(client, serial), changes)
     out.rows("changed", [_done_row(change, why) for change, why in done], title="Changed")
     return sum(not why for _, why in done)
 
 
 def _undo(client: AdbClient, serial: str, out: Output, *, dry_run: bool) -> int:
+    from device_runtime.adb_shell import AdbShell
     from outrider.doctor_fixes import to_restore, undo
 
-    changes = to_restore(client, serial) if dry_run else undo(client, serial)
+    shell = AdbShell(client, serial)
+    changes = to_restore(shell) if dry_run else undo(shell)
     name = "would_change" if dry_run else "changed"
     out.rows(name, [_done_row(change, "") for change in changes], title="Taken back")
     return 0 if dry_run else len(changes)

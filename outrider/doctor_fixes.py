@@ -18,7 +18,7 @@ from outrider.errors import CommandError
 from outrider.findings import Finding
 
 if TYPE_CHECKING:
-    from device_runtime.adb import AdbClient
+    from device_runtime.adb_shell import AdbShell
 
 UNDO_FILE: Final = "/data/local/tmp/outrider-undo"
 WAKE: Final = "input keyevent 224"
@@ -76,7 +76,7 @@ def planned(findings: Iterable[Finding], answers: Answers) -> list[Change]:
     return changes
 
 
-def apply(client: AdbClient, serial: str, changes: Iterable[Change]) -> list[tuple[Change, str]]:
+def apply(shell: AdbShell, changes: Iterable[Change]) -> list[tuple[Change, str]]:
     """Carry the changes out; with each why it failed, empty where it did not.
 
     Raises: PhoneLostError: the phone cannot be reached any more.
@@ -87,35 +87,35 @@ def apply(client: AdbClient, serial: str, changes: Iterable[Change]) -> list[tup
         if change.setting:
             note = f"echo '{change.setting} {change.before}' >> {UNDO_FILE}"
             line = f"{note} && {change.command}"
-        result = client.shell(serial, line)
+        result = shell.shell(line)
         said = " ".join((result.stderr + result.stdout).decode(errors="replace").split())[:120]
         done.append((change, "" if result.exit_code == 0 else said or f"code {result.exit_code}"))
     return done
 
 
-def undo(client: AdbClient, serial: str) -> list[Change]:
+def undo(shell: AdbShell) -> list[Change]:
     """Restore what `apply` changed on this phone, and forget it; what was restored.
 
     Raises:
         PhoneLostError: the phone cannot be reached any more.
         CommandError: the phone refused; what to restore is still remembered.
     """
-    changes = to_restore(client, serial)
+    changes = to_restore(shell)
     for change in changes:
-        result = client.shell(serial, change.command)
+        result = shell.shell(change.command)
         if result.exit_code != 0:
             said = " ".join((result.stderr + result.stdout).decode(errors="replace").split())
-            raise CommandError(f"{serial} did not take {change.command!r} ({said[:100]})")
-    client.shell(serial, f"rm -f {UNDO_FILE}")
+            raise CommandError(f"{shell.serial} did not take {change.command!r} ({said[:100]})")
+    shell.shell(f"rm -f {UNDO_FILE}")
     return changes
 
 
-def to_restore(client: AdbClient, serial: str) -> list[Change]:
+def to_restore(shell: AdbShell) -> list[Change]:
     """What `undo` would restore.
 
     Raises: PhoneLostError: the phone cannot be reached any more.
     """
-    kept = client.shell(serial, f"cat {UNDO_FILE}")
+    kept = shell.shell(f"cat {UNDO_FILE}")
     return _restored(kept.stdout.decode(errors="replace")) if kept.exit_code == 0 else []
 
 

@@ -25,7 +25,7 @@ from device_runtime.stop import StopSwitch
 from sync.clock import SystemClock
 
 if TYPE_CHECKING:
-    from device_runtime.adb import AdbClient
+    from device_runtime.adb_shell import AdbShell
 
 GUARD_FILE: Final = "guard.toml"
 """In a phone's folder: its owner's rules, where no other file is named."""
@@ -87,9 +87,9 @@ def free_phone(settings: Settings) -> OwnedPhone:
     return OwnedPhone(Safety(gate=gate), gate, owner)
 
 
-def conditions_of(client: AdbClient, serial: str) -> Conditions:
+def conditions_of(shell: AdbShell) -> Conditions:
     """What a phone over ADB says of its battery, its network and its owner."""
-    answer = client.shell(serial, CONDITIONS_COMMAND, timeout_s=_CONDITIONS_S)
+    answer = shell.shell(CONDITIONS_COMMAND, timeout_s=_CONDITIONS_S)
     return parse_conditions(answer.stdout.decode(errors="replace"))
 
 

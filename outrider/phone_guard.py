@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from outrider.adb_phones import ADB_PORT
 from outrider.errors import MisuseError
 from outrider.options import Json
 from outrider.output import Output
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from device_runtime.guard_rules import GuardRules
     from sync.vocabulary import Action, Observation
 
-ADB_PORT = 5037
 ACTION_HELP = (
     "What would be done: tap:X,Y, tap:#INDEX, type:TEXT, key:enter, open_app:NAME, or JSON such as "
     '{"kind": "tap", "x": 540, "y": 300}. Numbers up to 1 are shares of the screen, others pixels.'
@@ -158,12 +158,12 @@ def _observation(file: Path, *, package: str | None, activity: str, secure: bool
 
 def _looked(serial: str, port: int) -> tuple[Observation, Any]:  # Any: Conditions, loaded late
     from device_runtime.adb import AdbClient
-    from device_runtime.conditions import CONDITIONS_COMMAND, parse_conditions
-    from outrider.phone_run import adb_phone
+    from device_runtime.adb_shell import AdbShell
+    from outrider.adb_phones import adb_phone
+    from outrider.owned_phone import conditions_of
 
     seen = adb_phone(serial, port).observe()
-    answer = AdbClient(port).shell(serial, CONDITIONS_COMMAND, timeout_s=20.0)
-    return seen, parse_conditions(answer.stdout.decode(errors="replace"))
+    return seen, conditions_of(AdbShell(AdbClient(port), serial))
 
 
 def _told(ruling: Ruling, action: Action, seen: Observation) -> dict[str, object]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from device_runtime.screen_reading_when import When
+from outrider.adb_phones import ADB_PORT, adb_phone
 from outrider.device_options import (
     BaseDir,
     Broker,
@@ -31,14 +32,11 @@ from outrider.output import Output
 from sync.step_text import described
 
 if TYPE_CHECKING:
-    from device_runtime.adb_phone import AdbPhone
     from device_runtime.conditions import Conditions
     from device_runtime.ports import ScreenReader, Verifier
     from device_runtime.seats import SeatPhone
     from device_runtime.settings import Settings
     from sync.vocabulary import Assignment, Step, TemplateInfo
-
-ADB_PORT = 5037
 
 
 class Guard(StrEnum):
@@ -254,13 +252,14 @@ def _run_all(
 def _conditions(serial: str | None, adb_port: int) -> Callable[[], Conditions]:
     """Reads what is true of the phone; a clone is always fine."""
     from device_runtime.adb import AdbClient
+    from device_runtime.adb_shell import AdbShell
     from device_runtime.conditions import MAINS
     from outrider.owned_phone import conditions_of
 
     if serial is None:
         return lambda: MAINS
-    client = AdbClient(adb_port)
-    return lambda: conditions_of(client, serial)
+    shell = AdbShell(AdbClient(adb_port), serial)
+    return lambda: conditions_of(shell)
 
 
 def _templates() -> tuple[TemplateInfo, ...]:
@@ -300,35 +299,14 @@ def _opened(
 def _prober(files: Sequence[Path], serial: str, adb_port: int) -> Verifier | None:
     """Who judges what is played on a person's phone; None where no probe file is named."""
     from device_runtime.adb import AdbClient
+    from device_runtime.adb_shell import AdbShell
     from device_runtime.probe_files import read_probes
-    from device_runtime.probe_shell import AdbShell
-    from device_runtime.probes import ProbeVerifier
+    from device_runtime.probes import ANSWER_TIMEOUT_S, ProbeVerifier
     from outrider.device_wiring import settings_as_misuse
 
     if not files:
         return None
     with settings_as_misuse():
         sets = [read_probes(file) for file in files]
-    return ProbeVerifier(sets, AdbShell(AdbClient(adb_port), serial))
-
-
-def adb_phone(serial: str, port: int, reader: ScreenReader | None = None) -> AdbPhone:
-    """A phone that the adb server at `port` lists as ready.
-
-    Args:
-        reader: reads the screens whose tree cannot be had.
-
-    Raises: MisuseError: the server does not list it, or not as ready.
-    """
-    from device_runtime.adb import AdbClient
-    from device_runtime.adb_phone import AdbPhone
-
-    client = AdbClient(port)
-    devices = client.devices()
-    if devices.get(serial) != "device":
-        state = devices.get(serial, "unknown")
-        raise MisuseError(
-            f"phone {serial!r} is {state} to the adb server at port {port}; "
-            f"it lists {', '.join(devices) or 'none'}"
-        )
-    return AdbPhone(client, serial, reader=reader)
+    shell = AdbShell(AdbClient(adb_port), serial, timeout_s=ANSWER_TIMEOUT_S)
+    return ProbeVerifier(sets, shell)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from outrider.adb_phones import ADB_PORT, listed_client
 from outrider.errors import MisuseError
 from outrider.options import Json
 from outrider.output import Output
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from device_runtime.ui_facts import DumpFacts
     from device_runtime.ui_tree import Node
 
-ADB_PORT = 5037
 COLUMNS = 80
 LABEL_CELLS = 48
 DEEPEST_INDENT = 16
@@ -89,18 +89,9 @@ def _file(path: str) -> bytes:
 
 
 def _phone(serial: str, port: int) -> bytes:
-    from device_runtime.adb import AdbClient
     from device_runtime.adb_dump import take_dump
 
-    client = AdbClient(port)
-    devices = client.devices()
-    if devices.get(serial) != "device":
-        state = devices.get(serial, "unknown")
-        raise MisuseError(
-            f"phone {serial!r} is {state} to the adb server at port {port}; "
-            f"it lists {', '.join(devices) or 'none'}"
-        )
-    return take_dump(client, serial)
+    return take_dump(listed_client(serial, port), serial)
 
 
 def _print_tree(name: str, data: bytes, found: DumpFacts, out: Output) -> None:

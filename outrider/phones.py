@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
+from outrider.adb_phones import ADB_PORT
 from outrider.errors import MisuseError
 from outrider.options import Json
 from outrider.output import Output
 from outrider.phone_folders import log_of, phone_folders
-
-ADB_PORT = 5037
 
 
 def list_phones(

@@ -217,14 +217,16 @@ MOVING = answers(
 )
 
 
-class FakeClient:
-    """A phone's settings and its one file behind the client's `shell`."""
+class FakeShell:
+    """A phone's settings and its one file behind its shell."""
+
+    serial = "s"
 
     def __init__(self, settings, refuses=""):
         self.settings, self.refuses = dict(settings), refuses
         self.file, self.lines = None, []
 
-    def shell(self, serial, command):
+    def shell(self, command):
         self.lines.append(command)
         if self.refuses and self.refuses in command:
             return result(b"", b"refused", 1)
@@ -277,9 +279,9 @@ def test_what_is_fixed_is_taken_back_to_the_very_values():
         "accelerometer_rotation": "1",
         "dnd": "off",
     }
-    phone = FakeClient(before)
+    phone = FakeShell(before)
 
-    done = apply(phone, "s", changes_for(MOVING))
+    done = apply(phone, changes_for(MOVING))
 
     assert not [why for _, why in done if why]
     assert "input keyevent 224" in phone.lines
@@ -292,41 +294,41 @@ def test_what_is_fixed_is_taken_back_to_the_very_values():
         "stay_on_while_plugged_in": "7",
         "dnd": "priority",
     }
-    restored = undo(phone, "s")
+    restored = undo(phone)
     assert len(restored) == 7
     assert phone.settings == before
     assert phone.file is None
-    assert undo(phone, "s") == []
+    assert undo(phone) == []
 
 
 def test_two_fixes_in_a_row_remember_what_was_there_first():
-    phone = FakeClient({})
-    apply(phone, "s", changes_for(answers(GLOBAL="low_power=1\nanimator_duration_scale=0.5\n")))
-    apply(phone, "s", changes_for(answers(GLOBAL="low_power=1\nanimator_duration_scale=2\n")))
-    undo(phone, "s")
+    phone = FakeShell({})
+    apply(phone, changes_for(answers(GLOBAL="low_power=1\nanimator_duration_scale=0.5\n")))
+    apply(phone, changes_for(answers(GLOBAL="low_power=1\nanimator_duration_scale=2\n")))
+    undo(phone)
     assert phone.settings["animator_duration_scale"] == "0.5"
 
 
 def test_what_was_there_is_noted_before_it_is_changed():
-    phone = FakeClient({})
-    apply(phone, "s", changes_for(answers(GLOBAL="low_power=1\nzen_mode=1\n")))
+    phone = FakeShell({})
+    apply(phone, changes_for(answers(GLOBAL="low_power=1\nzen_mode=1\n")))
     note, command = next(line for line in phone.lines if "low_power" in line).split(" && ")
     assert note == f"echo 'global low_power 1' >> {UNDO_FILE}"
     assert command == "settings put global low_power 0"
 
 
 def test_a_change_that_the_phone_refuses_is_told():
-    phone = FakeClient({}, refuses="set_dnd")
-    done = apply(phone, "s", changes_for(MOVING))
+    phone = FakeShell({}, refuses="set_dnd")
+    done = apply(phone, changes_for(MOVING))
     assert [why for change, why in done if change.check == "do not disturb"] == ["refused"]
 
 
 def test_an_undo_that_the_phone_refuses_keeps_its_notes():
-    phone = FakeClient({"low_power": "1"})
-    apply(phone, "s", changes_for(answers(GLOBAL="low_power=1\nzen_mode=1\n")))
+    phone = FakeShell({"low_power": "1"})
+    apply(phone, changes_for(answers(GLOBAL="low_power=1\nzen_mode=1\n")))
     phone.refuses = "settings put"
     with pytest.raises(CommandError, match="did not take"):
-        undo(phone, "s")
+        undo(phone)
     assert phone.file is not None
 
 
@@ -342,9 +344,9 @@ def test_an_undo_that_the_phone_refuses_keeps_its_notes():
     ],
 )
 def test_notes_that_no_fix_wrote_are_not_obeyed(line):
-    phone = FakeClient({})
+    phone = FakeShell({})
     phone.file = line + b"\n"
-    assert to_restore(phone, "s") == []
+    assert to_restore(phone) == []
 
 
 @pytest.mark.parametrize(
