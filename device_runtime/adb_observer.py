@@ -29,6 +29,7 @@ from device_runtime.adb_screenshot import Screenshot, read_screenshot
 from device_runtime.adb_settings import AdbPhoneSettings
 from device_runtime.adb_state import ACTIVITY_LINES, ANDROID, ScreenState, read_state
 from device_runtime.errors import PhoneFaultError, TreeUnavailableError
+from device_runtime.picture_pixels import fit
 from device_runtime.ports import ScreenReader
 from device_runtime.ui_tree import Hierarchy, elements_of
 from sync.clock import Clock
@@ -292,7 +293,8 @@ class Observer:
         self, reader: ScreenReader, shot: Screenshot, state: ScreenState, size: Size
     ) -> tuple[Element, ...]:
         """What a picture shows, in touches' pixels."""
-        across, down = size[0] / shot.width_px, size[1] / shot.height_px
+        taken = (shot.width_px, shot.height_px)
+        across, down = size[0] / taken[0], size[1] / taken[1]
         touched = self.touched
         read = reader.read(
             shot.png,
@@ -300,18 +302,7 @@ class Observer:
             touched=touched and (round(touched[0] / across), round(touched[1] / down)),
             keyboard_shown=state.keyboard_shown,
         )
-        return tuple(
-            replace(
-                element,
-                bounds=(
-                    round(element.bounds[0] * across),
-                    round(element.bounds[1] * down),
-                    round(element.bounds[2] * across),
-                    round(element.bounds[3] * down),
-                ),
-            )
-            for element in read
-        )
+        return fit(read, taken, size)
 
     def _upright(self, shot: Screenshot, size: Size, rotation: int) -> Screenshot:
         """The picture as the owner sees it.

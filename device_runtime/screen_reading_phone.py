@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
 from device_runtime import ports
-from device_runtime.errors import PhoneFaultError
+from device_runtime.adb_screenshot import read_screenshot
+from device_runtime.picture_pixels import fit
 from device_runtime.ports import ActOutcome, Phone, PhoneInfo, ResetOutcome
 from device_runtime.screen_reading import ScreenReader, merge
 from device_runtime.screen_reading_text import require_reader
 from device_runtime.screen_reading_when import When
-from sync.vocabulary import Action, ActionKind, Assignment, Element, Observation
+from sync.vocabulary import Action, ActionKind, Assignment, Observation
 
 _STAYING: Final = frozenset({ActionKind.TYPE, ActionKind.WAIT, ActionKind.ASK_USER})
 """Actions after which the focus is where it was."""
-_PNG_SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
-_PNG_HEAD: Final = struct.Struct(">16sII")
 _TOUCHES: Final = frozenset({ActionKind.TAP, ActionKind.DOUBLE_TAP, ActionKind.LONG_PRESS})
 
 
@@ -124,30 +121,7 @@ def reading(phone: Phone, reader: ports.ScreenReader | None, when: When) -> Phon
 def picture_size(png: bytes) -> tuple[int, int]:
     """Width and height that a PNG states, pixels.
 
-    Raises: PhoneFaultError: it is no PNG.
+    Raises: PhoneFaultError: it is no PNG, or not all of one.
     """
-    if len(png) < _PNG_HEAD.size or not png.startswith(_PNG_SIGNATURE):
-        raise PhoneFaultError(f"the screenshot is no PNG ({len(png)} bytes); take another")
-    _, width, height = _PNG_HEAD.unpack_from(png)
-    return max(width, 1), max(height, 1)
-
-
-def fit(
-    elements: Sequence[Element], size: tuple[int, int], wanted: tuple[int, int]
-) -> tuple[Element, ...]:
-    """The elements of a picture of `size` on a screen of `wanted` pixels."""
-    if size == wanted:
-        return tuple(elements)
-    across, down = wanted[0] / size[0], wanted[1] / size[1]
-    return tuple(
-        replace(
-            each,
-            bounds=(
-                round(each.bounds[0] * across),
-                round(each.bounds[1] * down),
-                round(each.bounds[2] * across),
-                round(each.bounds[3] * down),
-            ),
-        )
-        for each in elements
-    )
+    shot = read_screenshot(png)
+    return shot.width_px, shot.height_px

@@ -9,8 +9,9 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from device_runtime.errors import PhoneFaultError, ReaderError
+from device_runtime.picture_pixels import fit
 from device_runtime.screen_reading import ScreenReader, merge, picture_of
-from device_runtime.screen_reading_phone import fit, picture_size
+from device_runtime.screen_reading_phone import picture_size
 from device_runtime.screen_reading_text import LineReader, require_reader
 from sync.vocabulary import Element
 
