@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import subprocess
 import sys
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-LEDGER = Path(__file__).parent / "ledger.jsonl"
+import ledger
+
 MINUTES = 30
 
 
@@ -32,7 +31,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("data/bench"))
     parser.add_argument("--commit", help="commit of runs that are finished already")
     arguments = parser.parse_args()
-    commit = arguments.commit or _commit()
+    commit = arguments.commit or ledger.commit()
     rows = []
     for learner in arguments.learners:
         for seed in arguments.seeds:
@@ -44,9 +43,7 @@ def main() -> None:
 
 def _known(key: dict[str, Any]) -> dict[str, Any] | None:
     """The ledger's row with this key."""
-    lines = LEDGER.read_text().splitlines() if LEDGER.exists() else []
-    for line in lines:
-        row: dict[str, Any] = json.loads(line)
+    for row in ledger.rows():
         if row.get("benchmark") == "learning" and row.get("key") == key:
             return row
     return None
@@ -61,8 +58,7 @@ def _run(key: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
     command = [sys.executable, "-m", "outrider", *words, "--data", str(folder)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     row = row_of(key, words, json.loads(done.stdout.strip().splitlines()[-1]))
-    with LEDGER.open("a", encoding="utf-8") as ledger:
-        ledger.write(json.dumps(row) + "\n")
+    ledger.keep(row)
     return row
 
 
@@ -74,7 +70,7 @@ def row_of(key: dict[str, Any], words: list[str], summary: dict[str, Any]) -> di
         "benchmark": "learning",
         "key": key,
         "command": "outrider " + " ".join(words),
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+        "machine": ledger.MACHINE,
         **{name: summary[name] for name in kept},
         "releases": {name: releases[name] for name in ("published", "promoted", "reverted")},
         "episodes": summary["episodes"],
@@ -104,13 +100,6 @@ def _means(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
             "learner_cpu_s": round(mean(row["learner_cpu_s"] for row in own), 1),
         }
     return arms
-
-
-def _commit() -> str:
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE, text=True, check=True
-    )
-    return done.stdout.strip()
 
 
 if __name__ == "__main__":

@@ -14,17 +14,14 @@ as right where it stands in the text of the tree in its place.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import statistics
-import subprocess
 import time
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from random import Random
+
+import ledger
 
 from apps_mock.actors import Actors
 from apps_mock.catalogue import LOCALES, Locale
@@ -50,7 +47,6 @@ from sync.vocabulary import (
     Split,
 )
 
-LEDGER = Path(__file__).parent / "ledger.jsonl"
 SEED_BASE = 4_100_000_000
 ENDINGS = frozenset({ActionKind.FINISH, ActionKind.ANSWER})
 FORMS = str.maketrans({**dict.fromkeys("‐‑‒–—−ー", "-"), **dict.fromkeys("·・•.", "·")})
@@ -253,28 +249,19 @@ def main() -> None:
         parts["tasks"] = both_ways(arguments.suite, arguments.episodes, reader)
     row = {
         "benchmark": "reading",
-        "key": {"commit": _commit(), "suite": arguments.suite},
+        "key": {"commit": ledger.commit(), "suite": arguments.suite},
         "command": f"python benchmarks/bench_reading.py --screens {arguments.screens} "
         f"--episodes {arguments.episodes} --suite {arguments.suite}",
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+        "machine": ledger.MACHINE,
         "seed_base": SEED_BASE,
         **parts,
     }
-    line = json.dumps(row)
-    with LEDGER.open("a", encoding="utf-8") as ledger:
-        ledger.write(line + "\n")
-    print(line)
+    print(ledger.keep(row))
 
 
 def _interval(successes: int, n: int) -> list[float] | None:
     ends = wilson95(successes, n)
     return None if ends is None else [round(end, 4) for end in ends]
-
-
-def _commit() -> str:
-    return subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    ).stdout.strip()
 
 
 if __name__ == "__main__":

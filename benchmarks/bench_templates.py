@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-LEDGER = Path(__file__).parent / "ledger.jsonl"
+import ledger
+
 POLICIES = ("base", "lexical", "random", "oracle")
 
 
@@ -34,17 +33,14 @@ def main() -> None:
     played = {policy: _play(policy, arguments) for policy in POLICIES}
     row = {
         "benchmark": "templates",
-        "key": {"commit": arguments.commit or _commit(), "base": card["command"]},
+        "key": {"commit": arguments.commit or ledger.commit(), "base": card["command"]},
         "command": _command("base", arguments),
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+        "machine": ledger.MACHINE,
         "cpu_s": card["cpu_s"],
         "test": {policy: _headline(rows[-1]) for policy, rows in played.items()},
         "templates": _per_template(played),
     }
-    line = json.dumps(row)
-    with LEDGER.open("a", encoding="utf-8") as ledger:
-        ledger.write(line + "\n")
-    print(line)
+    print(ledger.keep(row))
 
 
 def _command(policy: str, arguments: argparse.Namespace) -> str:
@@ -75,13 +71,6 @@ def _per_template(played: dict[str, list[dict[str, Any]]]) -> dict[str, dict[str
             own = found.setdefault(row["template"], {"n": row["n"]})
             own[policy] = row["success"]
     return found
-
-
-def _commit() -> str:
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE, text=True, check=True
-    )
-    return done.stdout.strip()
 
 
 if __name__ == "__main__":
