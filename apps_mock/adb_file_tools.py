@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from apps_mock.adb_calls import Call, Command
-from apps_mock.adb_files import FILE_MODE, Files, resolve
+from apps_mock.adb_files import FILE_MODE, Files, inputs, resolve
 from apps_mock.adb_options import Options, options_of
 from apps_mock.errors import CommandUsageError, MockFileError
 
@@ -40,15 +40,6 @@ class FileTools:
             "tee": self._tee, "mktemp": self._mktemp,
         }  # fmt: skip
 
-    async def _inputs(self, call: Call, paths: list[str]) -> bytes:
-        if not paths:
-            return await call.input.all()
-        parts = [
-            await call.input.all() if path == "-" else self._files.read(call.path(path))
-            for path in paths
-        ]
-        return b"".join(parts)
-
     async def _cat(self, call: Call) -> int:
         options = options_of(call.arguments, flags="uvet")
         code = 0
@@ -56,7 +47,7 @@ class FileTools:
             call.out(await call.input.all())
         for path in options.rest:
             try:
-                call.out(await self._inputs(call, [path]))
+                call.out(await inputs(self._files, call, [path]))
             except MockFileError as error:
                 code = call.fail(f"{path}: {error.reason}")
         return code
@@ -249,14 +240,14 @@ class FileTools:
         options = options_of(call.arguments, flags="bs")
         algorithm = _SUMS[call.name]
         for path in options.rest or ["-"]:
-            data = await self._inputs(call, [path])
+            data = await inputs(self._files, call, [path])
             digest = hashlib.new(algorithm, data, usedforsecurity=False).hexdigest()
             call.out(f"{digest}\n" if "b" in options.flags else f"{digest}  {path}\n")
         return 0
 
     async def _base64(self, call: Call) -> int:
         options = options_of(call.arguments, flags="di", valued="w", long_flags=["--decode"])
-        data = await self._inputs(call, options.rest)
+        data = await inputs(self._files, call, options.rest)
         if {"d", "--decode"} & options.flags:
             text, is_strict = b"".join(data.split()), "i" not in options.flags
             try:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from apps_mock.adb_calls import Call
 from apps_mock.errors import MockFileError
 
 CAPACITY_BYTES: Final = 256 * 1024 * 1024
@@ -228,3 +229,15 @@ def resolve(path: str) -> str:
         if place == alias or place.startswith(alias + "/"):
             return _SHARED + place[len(alias) :]
     return place
+
+
+async def inputs(files: Files, call: Call, paths: list[str]) -> bytes:
+    """What a command reads: the named files (`-` is its standard input), or else standard input.
+
+    Raises: MockFileError: a file cannot be read.
+    """
+    parts = [
+        await call.input.all() if path == "-" else files.read(call.path(path))
+        for path in paths or ["-"]
+    ]
+    return b"".join(parts)

@@ -6,7 +6,7 @@ import re
 
 from apps_mock.adb_awk import Awk
 from apps_mock.adb_calls import Call, Command, Input
-from apps_mock.adb_files import Files
+from apps_mock.adb_files import Files, inputs
 from apps_mock.adb_options import Options, options_of
 from apps_mock.adb_patterns import CLASSES, basic, compiled
 from apps_mock.adb_sed import Sed
@@ -29,18 +29,8 @@ class TextTools:
             "rev": self._rev, "tac": self._tac, "nl": self._nl,
         }  # fmt: skip
 
-    async def _inputs(self, call: Call, paths: list[str]) -> bytes:
-        """What a filter reads: the named files, or else its standard input."""
-        if not paths:
-            return await call.input.all()
-        parts = [
-            await call.input.all() if path == "-" else self._files.read(call.path(path))
-            for path in paths
-        ]
-        return b"".join(parts)
-
     async def _lines(self, call: Call, paths: list[str]) -> list[bytes]:
-        return _split(await self._inputs(call, paths))
+        return _split(await inputs(self._files, call, paths))
 
     async def _grep(self, call: Call) -> int:
         options = options_of(
@@ -71,7 +61,7 @@ class TextTools:
 
     async def _head(self, call: Call) -> int:
         options = _counted(call)
-        data = await self._inputs(call, options.rest)
+        data = await inputs(self._files, call, options.rest)
         if "c" in options.values:
             call.out(data[: options.number("c", 0)])
             return 0
@@ -82,7 +72,7 @@ class TextTools:
 
     async def _tail(self, call: Call) -> int:
         options = _counted(call)
-        data = await self._inputs(call, options.rest)
+        data = await inputs(self._files, call, options.rest)
         if "c" in options.values:
             size = options.number("c", 0)
             call.out(data[-size:] if size else b"")
@@ -98,7 +88,7 @@ class TextTools:
     async def _wc(self, call: Call) -> int:
         options = options_of(call.arguments, flags="lwcm")
         for path in options.rest or ["-"]:
-            data = await self._inputs(call, [path])
+            data = await inputs(self._files, call, [path])
             counts = {"l": data.count(b"\n"), "w": len(data.split()), "c": len(data)}
             counts["m"] = len(data.decode(errors="replace"))
             wanted = [each for each in "lwcm" if each in (options.flags or "lwc")]
