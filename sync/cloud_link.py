@@ -17,14 +17,7 @@ from typing import Final
 
 from sync import topics
 from sync.clock import Clock
-from sync.codec import (
-    ENVELOPE_VERSION,
-    Envelope,
-    decode_envelope,
-    decode_message,
-    encode_body,
-    encode_envelope,
-)
+from sync.codec import Envelope, Sender, decode_envelope, decode_message, encode_body, sealed
 from sync.connection import Connection
 from sync.errors import RejectedError, TransientError
 from sync.messages import (
@@ -356,19 +349,9 @@ class CloudLink:
         kind = topics.kind_of(kind_name(message))
         body = encode_body(message)
         self._seq += 1
-        payload = encode_envelope(
-            Envelope(
-                v=ENVELOPE_VERSION,
-                kind=body.kind,
-                device=owner,
-                install_id=self._boot_id,
-                boot_id=self._boot_id,
-                stream="live",
-                seq=self._seq,
-                sent_at_ms=self._clock.wall_ms(),
-                enc=body.enc,
-                body=body.data,
-            )
+        sender = Sender(owner, install_id=self._boot_id, boot_id=self._boot_id)
+        payload = sealed(
+            body, sender, stream="live", seq=self._seq, sent_at_ms=self._clock.wall_ms()
         )
         topic = topics.build(self._fleet, kind, owner)
         return self.connection.publish(topic, payload, qos=kind.qos, retain=kind.retain)

@@ -65,6 +65,15 @@ class EncodedBody:
     data: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """The device that an envelope is about, and which start of which database sends it."""
+
+    device: str
+    install_id: str
+    boot_id: str
+
+
 class _VersionOnly(msgspec.Struct):
     v: int = 0
     schema_version: int = 0
@@ -104,6 +113,27 @@ def decode_body(body: EncodedBody) -> Message:
 def encode_envelope(envelope: Envelope) -> bytes:
     """An envelope as it is published."""
     return _ENCODER.encode(envelope)
+
+
+def sealed(
+    body: EncodedBody, sender: Sender, *, stream: str, seq: int, sent_at_ms: int, attempt: int = 1
+) -> bytes:
+    """A body in its envelope, as it is published."""
+    return encode_envelope(
+        Envelope(
+            v=ENVELOPE_VERSION,
+            kind=body.kind,
+            device=sender.device,
+            install_id=sender.install_id,
+            boot_id=sender.boot_id,
+            stream=stream,
+            seq=seq,
+            sent_at_ms=sent_at_ms,
+            enc=body.enc,
+            body=body.data,
+            attempt=attempt,
+        )
+    )
 
 
 def decode_envelope(payload: bytes) -> Envelope:

@@ -15,15 +15,7 @@ from random import Random
 
 from sync import inbox, topics
 from sync.clock import Clock
-from sync.codec import (
-    ENVELOPE_VERSION,
-    EncodedBody,
-    Envelope,
-    decode_envelope,
-    decode_message,
-    encode_body,
-    encode_envelope,
-)
+from sync.codec import EncodedBody, Sender, decode_envelope, decode_message, encode_body, sealed
 from sync.connection import Connection
 from sync.database import read_meta, transaction, write_meta
 from sync.errors import RejectedError
@@ -292,18 +284,11 @@ class DeviceLink:
         return self._envelope(encode_body(message), "live", self._live_seq)
 
     def _envelope(self, body: EncodedBody, stream: str, seq: int, *, attempt: int = 1) -> bytes:
-        return encode_envelope(
-            Envelope(
-                v=ENVELOPE_VERSION,
-                kind=body.kind,
-                device=self._birth.device_id,
-                install_id=self._install_id,
-                boot_id=self._boot_id,
-                stream=stream,
-                seq=seq,
-                sent_at_ms=self._clock.wall_ms(),
-                enc=body.enc,
-                body=body.data,
-                attempt=attempt,
-            )
+        return sealed(
+            body,
+            Sender(self._birth.device_id, self._install_id, self._boot_id),
+            stream=stream,
+            seq=seq,
+            sent_at_ms=self._clock.wall_ms(),
+            attempt=attempt,
         )

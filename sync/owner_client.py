@@ -12,14 +12,7 @@ from typing import Final
 
 from sync import topics
 from sync.clock import Clock, SystemClock
-from sync.codec import (
-    ENVELOPE_VERSION,
-    Envelope,
-    decode_envelope,
-    decode_message,
-    encode_body,
-    encode_envelope,
-)
+from sync.codec import Sender, decode_envelope, decode_message, encode_body, sealed
 from sync.errors import LinkLostError, RejectedError
 from sync.messages import ControlMessage, OwnerAnswer, OwnerQuestion, Start, Stop, kind_name
 from sync.ports import Connected, Disconnected, Incoming, Transport, TransportEvent
@@ -123,19 +116,9 @@ class OwnerClient:
         kind = topics.kind_of(kind_name(message))
         body = encode_body(message)
         self._sent += 1
-        payload = encode_envelope(
-            Envelope(
-                v=ENVELOPE_VERSION,
-                kind=body.kind,
-                device=device_id,
-                install_id="owner",
-                boot_id="owner",
-                stream="live",
-                seq=self._sent,
-                sent_at_ms=self._clock.wall_ms(),
-                enc=body.enc,
-                body=body.data,
-            )
+        sender = Sender(device_id, install_id="owner", boot_id="owner")
+        payload = sealed(
+            body, sender, stream="live", seq=self._sent, sent_at_ms=self._clock.wall_ms()
         )
         topic = topics.build(self._fleet, kind, device_id)
         self._transport.publish(topic, payload, qos=kind.qos, retain=kind.retain)
