@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
-from outrider.errors import MisuseError
-from outrider.options import Json
+from outrider.options import Json, chosen_parts
 from outrider.output import Output
 
 if TYPE_CHECKING:
@@ -76,10 +75,7 @@ def bench_clones(
     json: Json = False,
 ) -> None:
     """Measure clones on one core: steps, pictures, many seats, and the farm with a policy."""
-    wanted = [part.strip() for part in parts.split(",") if part.strip()]
-    unknown = sorted(set(wanted) - set(PARTS))
-    if unknown or not wanted:
-        raise MisuseError(f"no part is called {unknown or 'nothing'}: choose of {', '.join(PARTS)}")
+    wanted = chosen_parts(parts, PARTS)
     out = Output(json_lines=json)
     measured: Row = {}
     measures: dict[str, Callable[[], Row]] = {

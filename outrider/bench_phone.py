@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from outrider.errors import MisuseError
 from outrider.graphs import graphs_of
-from outrider.options import Json
+from outrider.options import Json, chosen_parts
 from outrider.output import Output
 
 if TYPE_CHECKING:
@@ -49,10 +48,7 @@ def bench_phone(
     json: Json = False,
 ) -> None:
     """Measure a phone over a real adb server: tap, observe, whole steps, many elements."""
-    wanted = [part.strip() for part in parts.split(",") if part.strip()]
-    unknown = sorted(set(wanted) - set(PARTS))
-    if unknown or not wanted:
-        raise MisuseError(f"no part is called {unknown or 'nothing'}: choose of {', '.join(PARTS)}")
+    wanted = chosen_parts(parts, PARTS)
     out = Output(json_lines=json)
     measured: Row = {}
     with _Bench(elements, repeats, base) as bench:

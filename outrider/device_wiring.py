@@ -5,12 +5,10 @@ The farm and a single phone are the same process with other phones and actors.
 
 from __future__ import annotations
 
-import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from types import FrameType
 from urllib.parse import urlsplit
 
 from device_runtime.assignments import AssignmentQueue
@@ -30,6 +28,7 @@ from device_runtime.trajectory_log import TrajectoryLog
 from device_runtime.transitions import Transition
 from outrider.errors import MisuseError
 from outrider.graphs import cache_dir, graphs_of
+from outrider.interrupts import on_interrupt
 from outrider.output import Output
 from outrider.parent import stop_without_parent
 from sync.adapter_file import AdapterFile, FloatArray
@@ -235,20 +234,9 @@ def stop_on_signals() -> Iterator[threading.Event]:
     A child of `outrider up` is stopped by the loss of its parent, too.
     """
     stop = threading.Event()
-
-    def ask_to_stop(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        stop.set()
-
-    before = {
-        number: signal.signal(number, ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    stop_without_parent(stop)
-    try:
+    with on_interrupt(stop.set):
+        stop_without_parent(stop)
         yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _installer(

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from outrider.acting import RELEASE, Actor
 from outrider.asking import answered_yes, is_at_terminal, thumb
 from outrider.do_view import Asked, Chosen, StepView
 from outrider.errors import CommandError, MisuseError
+from outrider.interrupts import on_interrupt
 from outrider.output import Output
 from sync.step_text import described
 from sync.vocabulary import Action, EndReason, Step
@@ -308,23 +307,16 @@ def _stop_on_ctrl_c() -> Iterator[threading.Event]:
     """An event that the first Ctrl-C (or SIGTERM) sets; the second ends the program as usual."""
     stop = threading.Event()
 
-    def ask_to_stop(number: int, frame: FrameType | None) -> None:
-        del frame
+    def ask_to_stop() -> None:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        del number
 
-    numbers = (signal.SIGINT, signal.SIGTERM)
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    before = {number: signal.signal(number, ask_to_stop) for number in numbers}
-    try:
+    with on_interrupt(ask_to_stop):
         yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _show_verdict(verdict: Verdict, out: Output) -> None:
