@@ -108,11 +108,7 @@ def test_every_package_that_the_runtime_depends_on_is_installed(termux, root):
     device = [*project["dependencies"], *project["optional-dependencies"]["device"]]
     names = {re.split(r"[=\[<>]", line)[0] for line in device}
     text = termux.script.read_text()
-    optional = {
-        "adbutils",
-        "psutil",
-    }  # the adb program is Termux's; nothing at run time asks psutil
-    for name in names - optional:
+    for name in names - {"adbutils"}:  # the adb program is Termux's
         assert re.search(rf"\b(python-)?{name}\b", text), name
 
 
