@@ -80,6 +80,14 @@ class LayoutT5Config:
         return asdict(self)
 
 
+SIZES: dict[str, LayoutT5Config] = {
+    "S": LayoutT5Config(),
+    "M": LayoutT5Config(d_model=176, d_ff=528, encoder_layers=3),
+    "L": LayoutT5Config(d_model=320, d_ff=960, heads=8, encoder_layers=5),
+}
+"""The sizes by name: about 1, 3 and 10 million parameters."""
+
+
 class LayoutT5(nn.Module):
     """The network; see the module for its shape."""
 
