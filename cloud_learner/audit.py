@@ -13,10 +13,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from cloud_learner.batches import AFTER_NEW, AFTER_OLD, BEFORE_NEW, BEFORE_OLD, LEXICAL
+from cloud_learner.campaign import syllabus
 from cloud_learner.figures import Figures
 from cloud_learner.phone_logs import LogIndex, find_logs, read_index, read_uploads
 from cloud_learner.report_store import Fields, ReportStore, StoredEpisode
-from cloud_learner.settings import MAX_DEMONSTRATIONS
 from cloud_learner.summary import JsonObject, figure
 from cloud_learner.verdict_store import deciding_verdict, verdict_of
 from sync.codec import encode_episode
@@ -254,13 +254,14 @@ def _too_often_shown(store: ReportStore, outcomes: Sequence[Outcome]) -> tuple[s
     if campaign is None:
         return ()
     settings, state, _active_s = campaign
-    new = {info.name for info in state.templates if info.suite == settings.app}
+    limit = settings.most_shown
+    new = {info.name for info in syllabus(settings, state).new}
     shown = Counter(
         outcome.template
         for outcome in outcomes
         if outcome.purpose is Purpose.DEMONSTRATE and outcome.template in new
     )
-    return tuple(sorted(name for name, number in shown.items() if number > MAX_DEMONSTRATIONS))
+    return tuple(sorted(name for name, number in shown.items() if number > limit))
 
 
 def _outcome_of_bodies(stored: StoredEpisode) -> Outcome:

@@ -1,18 +1,21 @@
-"""What is played: batches of assignments, each a function of the settings alone. Pure.
+"""What is played: batches of assignments, each a function of what it is given. Pure.
 
 A batch is a named set of assignments that is counted together. Ids, seeds and looks follow from the
-campaign's seed and the place in the batch, so a batch that is planned twice is the same batch.
+campaign's seed and the place in the batch, so a batch that is planned twice is the same batch. Only
+the template of a training episode also follows from how well each template goes (the curriculum).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from random import Random
 
+from cloud_learner.curriculum import CurriculumSettings, Record, draw, to_show, weights
 from sync.vocabulary import Assignment, AssignmentId, Purpose, Split, TemplateInfo
 
 DEMONSTRATE = "demonstrate"
+SHOW_AGAIN = "demonstrate-again"
 TRAIN = "train"
 BEFORE_NEW = "before-new"
 BEFORE_OLD = "before-old"
@@ -121,28 +124,88 @@ def validation(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Practice:
+    """What decides which training episodes come next.
+
+    Attributes:
+        new_share: share of the episodes, or groups, on the new app.
+        temperature: that they are played with.
+        group_size: episodes in a row that play the same task on the same look (1: no groups).
+        curriculum: how templates are weighed.
+        records: what came of each template so far.
+    """
+
+    new_share: float
+    temperature: float = 1.0
+    group_size: int = 1
+    curriculum: CurriculumSettings = field(
+        default_factory=lambda: CurriculumSettings(enabled=False)
+    )
+    records: Mapping[str, Record] = field(default_factory=dict)
+
+
 def training(
-    content: Syllabus, *, first: int, count: int, new_share: float, temperature: float
+    content: Syllabus, practice: Practice, *, first: int, count: int
 ) -> tuple[Planned, ...]:
-    """Training episodes number `first` and on, of whatever release is installed."""
-    plan = []
-    for ordinal in range(first, first + count):
-        random = Random(f"{content.seed}/train/{ordinal}")
-        wants_new = random.random() < new_share
-        templates = (content.new if wants_new else content.old) or content.new
+    """Training episodes number `first` and on, of whatever release is installed.
+
+    Only whole groups are planned: at most `count` episodes, and `first` begins a group.
+    """
+    size = practice.group_size
+    chances = {
+        app: weights(practice.records, [info.name for info in templates], practice.curriculum)
+        for app, templates in ((True, content.new), (False, content.old))
+        if templates
+    }
+    known = {info.name: info for info in (*content.new, *content.old)}
+    plan: list[Planned] = []
+    for ordinal in range(first, first + count - count % size):
+        place = ordinal if size == 1 else ordinal - ordinal % size
+        random = Random(f"{content.seed}/train/{place}")
+        wants_new = random.random() < practice.new_share
+        info = known[draw(chances.get(wants_new) or chances[True], random)]
         plan.append(
             _planned(
                 content,
-                random.choice(templates),
+                info,
                 batch=TRAIN,
                 ordinal=ordinal,
-                instance=f"train/{ordinal}",
+                instance=f"train/{place}",
                 split=Split.TRAIN,
                 purpose=Purpose.TRAIN,
-                temperature=temperature,
+                temperature=practice.temperature,
+                group_id="" if size == 1 else f"{TRAIN}.g{place // size:05d}",
             )
         )
     return tuple(plan)
+
+
+def shown_again(content: Syllabus, practice: Practice, *, first: int) -> tuple[Planned, ...]:
+    """Demonstrations of templates that do not succeed at all, number `first` and on.
+
+    They play other instances than every earlier demonstration of the template.
+    """
+    wanted = to_show(practice.records, [info.name for info in content.new], practice.curriculum)
+    known = {info.name: info for info in content.new}
+    instances = [
+        (known[name], practice.records[name].shown + more)
+        for name in sorted(wanted)
+        for more in range(wanted[name])
+    ]
+    return tuple(
+        _planned(
+            content,
+            info,
+            batch=SHOW_AGAIN,
+            ordinal=ordinal,
+            instance=f"demonstrate/{info.name}/{number}",
+            split=Split.TRAIN,
+            purpose=Purpose.DEMONSTRATE,
+            actor="oracle",
+        )
+        for ordinal, (info, number) in enumerate(instances, start=first)
+    )
 
 
 def shown(content: Syllabus, *, phone: str, release_id: str) -> tuple[Planned, ...]:
@@ -207,6 +270,7 @@ def _planned(
     actor: str = "release",
     release_id: str = "",
     temperature: float = 0.0,
+    group_id: str = "",
     reserved_for: str = "",
 ) -> Planned:
     random = Random(f"{content.seed}/{instance}")
@@ -217,6 +281,7 @@ def _planned(
         seed=random.getrandbits(_SEED_BITS),
         split=split,
         look=random.getrandbits(_SEED_BITS),
+        group_id=group_id,
         actor=actor,
         purpose=purpose,
         release_id=release_id,

@@ -25,16 +25,20 @@ from cloud_learner.batches import (
     DEMONSTRATE,
     LEXICAL,
     SHOW,
+    SHOW_AGAIN,
     TRAIN,
     Planned,
+    Practice,
     Syllabus,
     demonstrations,
     gate_batch,
     shown,
+    shown_again,
     test_instances,
     training,
     validation,
 )
+from cloud_learner.curriculum import Record
 from cloud_learner.figures import Figures
 from cloud_learner.gate import GateOutcome, judge
 from cloud_learner.settings import CampaignSettings
@@ -97,6 +101,7 @@ class Facts:
         settled: the learner says that it delivers nothing more.
         active_s: how long the campaign has run, pauses left out.
         next_version: version of the next release.
+        records: what came of each template in training; only kept while learning.
     """
 
     templates: tuple[TemplateInfo, ...] = ()
@@ -109,6 +114,7 @@ class Facts:
     settled: bool = False
     active_s: float = 0.0
     next_version: int = 1
+    records: Mapping[str, Record] = field(default_factory=dict)
 
     def tally(self, batch: str) -> Tally:
         """The tally of a batch, zero where nothing was issued."""
@@ -211,7 +217,12 @@ def syllabus(settings: CampaignSettings, state: CampaignState) -> Syllabus:
     usable.sort(key=lambda info: info.name)
     return Syllabus(
         seed=settings.seed,
-        new=tuple(info for info in usable if info.suite == settings.app),
+        new=tuple(
+            info
+            for info in usable
+            if info.suite in settings.new_apps
+            and (not settings.templates or info.name in settings.templates)
+        ),
         old=tuple(info for info in usable if info.suite in settings.old_apps),
     )
 
@@ -283,19 +294,22 @@ def _evaluate(
 
 def _learn(settings: CampaignSettings, state: CampaignState, facts: Facts) -> Move:
     if facts.env_steps >= settings.env_steps or facts.active_s >= settings.learn_until_s:
-        return Move(_enter(state, Phase.SETTLE, facts), cancel=(TRAIN,))
+        return Move(_enter(state, Phase.SETTLE, facts), cancel=(TRAIN, SHOW_AGAIN))
     move = _gate(settings, state, facts, warm_up=False)
     room = settings.in_flight_limit - facts.unconsumed
     if room <= 0:
         return move
-    plan = training(
-        syllabus(settings, state),
-        first=facts.tally(TRAIN).issued,
-        count=room,
+    content = syllabus(settings, state)
+    practice = Practice(
         new_share=settings.new_share,
         temperature=settings.temperature,
+        group_size=settings.group_size,
+        curriculum=settings.curriculum,
+        records=facts.records,
     )
-    return replace(move, issue=(*move.issue, *plan))
+    plan = training(content, practice, first=facts.tally(TRAIN).issued, count=room)
+    again = shown_again(content, practice, first=facts.tally(SHOW_AGAIN).issued)
+    return replace(move, issue=(*move.issue, *again, *plan))
 
 
 def _settle(settings: CampaignSettings, state: CampaignState, facts: Facts) -> Move:

@@ -38,6 +38,7 @@ from cloud_learner.tables import (
     PHONES,
     RELEASES,
 )
+from cloud_learner.template_records import template_records
 from sync.clock import Clock
 from sync.messages import Role
 from sync.vocabulary import Assignment, EndReason, Purpose
@@ -79,11 +80,14 @@ class CampaignStore:
             float(stored["active_s"]),
         )
 
-    def facts(self, active_s: float, *, published_version: int = 0) -> Facts:
+    def facts(
+        self, active_s: float, *, published_version: int = 0, with_records: bool = False
+    ) -> Facts:
         """What the campaign decides by, read in one view.
 
         Args:
             published_version: highest version that the signer knows of.
+            with_records: read what came of each template, too.
         """
         with self._database.read() as connection:
             phones = connection.execute(select(PHONES).where(PHONES.c.online.is_(True))).mappings()
@@ -108,6 +112,7 @@ class CampaignStore:
                 settled=bool(learner.get("settled", False)),
                 active_s=active_s,
                 next_version=max(latest, published_version) + 1,
+                records=template_records(connection) if with_records else {},
             )
 
     def apply(self, move: Move, *, active_s: float, env_steps: int) -> None:

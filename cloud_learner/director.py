@@ -80,7 +80,11 @@ class Director:
         """
         self._take_time()
         self._settle_releases()
-        facts = self._store.facts(self.active_s, published_version=self._publishing.latest_version)
+        facts = self._store.facts(
+            self.active_s,
+            published_version=self._publishing.latest_version,
+            with_records=self.settings.curriculum.enabled and self.state.phase is Phase.LEARN,
+        )
         self._move(advance(self.settings, self.state, facts), facts)
         self._hand_out()
         return self.state

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cloud_learner.curriculum import CurriculumSettings
+
 MAX_DEMONSTRATIONS = 4
-"""A new app is shown at most this often per template."""
+"""A new app is shown at most this often per template before anything is learnt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,16 @@ class CampaignSettings:
     """What one campaign teaches the fleet, and how much of everything it plays.
 
     Attributes:
-        app, old_apps: the app that is new to the policy, and those that must not be forgotten.
+        app, more_apps: the app that is new to the policy, and others that are, too.
+        old_apps: those that must not be forgotten.
+        templates: only these templates of the new apps; empty takes all.
         env_steps, minutes: the campaign learns until so many training steps are stored, or its
             time (pauses between runs left out) is up.
         demonstrations, old_demonstrations: oracle episodes per template.
         evaluate_new, evaluate_old: test instances at least, spread evenly over the templates.
         new_share: share of training episodes on the new app.
+        group_size: training episodes in a row that play one task on one look; what learns by
+            comparing such episodes says how many (1: no groups).
         in_flight_limit: training episodes that may be issued or stored without being consumed.
         temperature: of the training episodes.
         reserve_minutes: of `minutes`, kept for what follows the learning.
@@ -44,9 +50,12 @@ class CampaignSettings:
         show_timeout_s: how long the phone may take for the episode that is shown.
         overtime_minutes: after `minutes`, when the campaign gives up on what is still missing.
         excluded_tags: templates with one of these are neither trained nor counted.
+        curriculum: which templates are played more often, and which are shown again.
     """
 
     app: str = "tickets"
+    more_apps: tuple[str, ...] = ()
+    templates: tuple[str, ...] = ()
     old_apps: tuple[str, ...] = ("settings", "contacts", "clock")
     seed: int = 0
     env_steps: int = 30_000
@@ -56,6 +65,7 @@ class CampaignSettings:
     evaluate_new: int = 252
     evaluate_old: int = 480
     new_share: float = 0.65
+    group_size: int = 1
     in_flight_limit: int = 96
     temperature: float = 1.0
     reserve_minutes: float = 1.5
@@ -64,6 +74,7 @@ class CampaignSettings:
     overtime_minutes: float = 5.0
     excluded_tags: tuple[str, ...] = ("infeasible", "no_parameters", "starts_satisfied")
     gate: GateSettings = field(default_factory=GateSettings)
+    curriculum: CurriculumSettings = field(default_factory=CurriculumSettings)
 
     def __post_init__(self) -> None:
         if not 0 <= self.demonstrations <= MAX_DEMONSTRATIONS:
@@ -74,8 +85,23 @@ class CampaignSettings:
             raise ValueError(f"new_share is 0..1, got {self.new_share}")
         if min(self.env_steps, self.evaluate_new, self.evaluate_old, self.in_flight_limit) < 0:
             raise ValueError("counts of a campaign are not negative")
-        if self.app in self.old_apps:
-            raise ValueError(f"{self.app!r} cannot be both the new app and an old one")
+        for app in self.new_apps:
+            if app in self.old_apps:
+                raise ValueError(f"{app!r} cannot be both the new app and an old one")
+        if not 1 <= self.group_size <= max(self.in_flight_limit, 1):
+            raise ValueError(
+                f"group_size is 1..in_flight_limit ({self.in_flight_limit}), got {self.group_size}"
+            )
+
+    @property
+    def new_apps(self) -> tuple[str, ...]:
+        """Every app that is new to the policy."""
+        return (self.app, *self.more_apps)
+
+    @property
+    def most_shown(self) -> int:
+        """Demonstrations of a template of a new app over the whole campaign, at most."""
+        return max(self.demonstrations, self.curriculum.most_shown * self.curriculum.enabled)
 
     @property
     def learn_until_s(self) -> float:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from cloud_learner.curriculum import CurriculumSettings
 from cloud_learner.errors import SettingsError
 from cloud_learner.judge_settings import JudgeSettings
 from cloud_learner.settings import (
@@ -26,8 +27,9 @@ _TABLES = {
     "campaign": CampaignSettings,
     "gate": GateSettings,
     "dispatch": DispatchSettings,
+    "curriculum": CurriculumSettings,
 }
-_NESTED = frozenset({"data_dir", "campaign", "gate", "dispatch"})
+_NESTED = frozenset({"data_dir", "campaign", "gate", "dispatch", "curriculum"})
 _T = TypeVar("_T")
 
 
@@ -41,7 +43,8 @@ def read_settings(
     """The settings of one service process.
 
     Args:
-        file: TOML with the tables [service], [campaign], [gate] and [dispatch]; None for none.
+        file: TOML with [service], [campaign], [gate], [dispatch] and [curriculum]; None for
+            none.
         service, campaign: what the command line says; None values count as not given.
 
     Raises:
@@ -57,6 +60,7 @@ def read_settings(
         campaign=replace(
             _made(CampaignSettings, tables["campaign"], file),
             gate=_made(GateSettings, tables.get("gate", {}), file),
+            curriculum=_made(CurriculumSettings, tables.get("curriculum", {}), file),
         ),
         dispatch=_made(DispatchSettings, tables.get("dispatch", {}), file),
     )

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from cloud_learner.batches import AFTER_NEW, AFTER_OLD, BEFORE_NEW, BEFORE_OLD, LEXICAL
+from cloud_learner.batches import (
+    AFTER_NEW,
+    AFTER_OLD,
+    BEFORE_NEW,
+    BEFORE_OLD,
+    DEMONSTRATE,
+    LEXICAL,
+    SHOW_AGAIN,
+)
 from cloud_learner.campaign import CampaignState, Phase, Tally
 from cloud_learner.figures import Figures, wilson95
 from cloud_learner.phone_logs import LogIndex
@@ -110,7 +118,7 @@ def summarise(
     return {
         "phase": state.phase.value,
         "test": {
-            "app": settings.app,
+            "app": ",".join(settings.new_apps),
             "before": shown[BEFORE_NEW],
             "after": shown[AFTER_NEW],
             "lexical": shown.get(LEXICAL, nothing),
@@ -126,6 +134,10 @@ def summarise(
         },
         "episodes": episodes,
         "curve": curve(releases),
+        "demonstrations": {
+            "first": tallies.get(DEMONSTRATE, Tally()).issued,
+            "again": tallies.get(SHOW_AGAIN, Tally()).issued,
+        },
         "env_errors": counts["env_errors"],
         "env_steps": counts["env_steps"],
         "learner_cpu_s": round(float(learner.get("cpu_s", 0.0)), 2),

@@ -9,15 +9,19 @@ from cloud_learner.batches import (
     BEFORE_NEW,
     BEFORE_OLD,
     LEXICAL,
+    SHOW_AGAIN,
+    Practice,
     Syllabus,
     demonstrations,
     shown,
+    shown_again,
     training,
     validation,
 )
 from cloud_learner.batches import (
     test_instances as instances_of_test,
 )
+from cloud_learner.curriculum import CurriculumSettings, Record
 from sync.vocabulary import Purpose, Split, TemplateInfo
 
 NEW = tuple(TemplateInfo(f"n{i}", "tickets", "tickets", 12, 3 + 3 * i) for i in range(4))
@@ -68,8 +72,8 @@ def test_gate_instances_stay_the_same_for_every_candidate_and_attempt():
 
 
 def test_training_mixes_apps_by_share_and_continues_where_it_stopped():
-    plan = training(CONTENT, first=0, count=2000, new_share=0.65, temperature=1.0)
-    resumed = training(CONTENT, first=1500, count=500, new_share=0.65, temperature=1.0)
+    plan = training(CONTENT, Practice(new_share=0.65), first=0, count=2000)
+    resumed = training(CONTENT, Practice(new_share=0.65), first=1500, count=500)
 
     assert plan[1500:] == resumed
     share = sum(p.app == "tickets" for p in plan) / len(plan)
@@ -80,11 +84,68 @@ def test_training_mixes_apps_by_share_and_continues_where_it_stopped():
 
 
 def test_training_without_old_apps_plays_the_new_one():
-    plan = training(
-        Syllabus(seed=1, new=NEW, old=()), first=0, count=50, new_share=0.1, temperature=1.0
-    )
+    alone = Syllabus(seed=1, new=NEW, old=())
+    plan = training(alone, Practice(new_share=0.1), first=0, count=50)
 
     assert {p.app for p in plan} == {"tickets"}
+
+
+def test_a_group_plays_one_task_on_one_look_and_only_whole_groups_are_planned():
+    plan = training(CONTENT, Practice(new_share=0.65, group_size=4), first=8, count=15)
+
+    assert [p.ordinal for p in plan] == list(range(8, 20))
+    for start in (0, 4, 8):
+        members = plan[start : start + 4]
+        assert len(set(instances(members))) == 1
+        assert len({p.assignment.group_id for p in members}) == 1
+    assert len({p.assignment.group_id for p in plan}) == 3
+    assert len(set(instances(plan))) == 3
+
+
+def test_without_groups_no_episode_names_one():
+    plan = training(CONTENT, Practice(new_share=0.65), first=0, count=5)
+
+    assert {p.assignment.group_id for p in plan} == {""}
+
+
+def test_training_goes_where_success_is_neither_sure_nor_hopeless():
+    records = {
+        "n0": Record(outcomes=(True,) * 24),
+        "n1": Record(outcomes=(True, False) * 12),
+        "n2": Record(outcomes=(False,) * 24),
+    }
+    practice = Practice(new_share=1.0, curriculum=CurriculumSettings(floor=0.15), records=records)
+
+    counts = Counter(
+        p.assignment.template for p in training(CONTENT, practice, first=0, count=2000)
+    )
+
+    assert counts["n1"] > 2.5 * counts["n0"]
+    assert counts["n1"] > 2.5 * counts["n2"]
+    assert abs(counts["n1"] - counts["n3"]) < 0.2 * counts["n1"]
+    assert min(counts.values()) > 100
+
+
+def test_a_hopeless_template_is_shown_again_on_other_instances_than_before():
+    first = demonstrations(CONTENT, per_new=4, per_old=1)
+    records = {"n1": Record(outcomes=(False,) * 20, shown=4, played_since_shown=20)}
+    practice = Practice(new_share=1.0, curriculum=CurriculumSettings(), records=records)
+
+    again = shown_again(CONTENT, practice, first=3)
+
+    assert [p.assignment.id for p in again] == [f"{SHOW_AGAIN}.00003", f"{SHOW_AGAIN}.00004"]
+    assert {p.assignment.template for p in again} == {"n1"}
+    assert {(p.assignment.actor, p.assignment.purpose) for p in again} == {
+        ("oracle", Purpose.DEMONSTRATE)
+    }
+    assert len(set(instances([*first, *again]))) == len(first) + len(again)
+
+
+def test_old_apps_are_never_shown_again():
+    records = {"o0": Record(outcomes=(False,) * 20, shown=1, played_since_shown=20)}
+    practice = Practice(new_share=0.5, curriculum=CurriculumSettings(), records=records)
+
+    assert shown_again(CONTENT, practice, first=0) == ()
 
 
 def test_another_seed_draws_other_instances():
