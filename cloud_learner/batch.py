@@ -9,7 +9,7 @@ Notation: B steps, L tokens, D = 4 decisions, N = 32 + L choices, d width of a t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,7 @@ class StepSample:
         valid: whether the action could be carried out.
         repeats: how often it was already tried in a row on the same screen.
         reference: float32 [D, N], log-probabilities under the reference policy, once known.
+        state_hash: exact hash of the clone's state that was observed; empty on real phones.
     """
 
     text_rows: npt.NDArray[np.int64]
@@ -56,6 +57,7 @@ class StepSample:
     valid: bool
     repeats: int
     reference: npt.NDArray[np.float32] | None = None
+    state_hash: str = ""
 
 
 @dataclass(slots=True)
@@ -66,6 +68,8 @@ class Trajectory:
         row: the episode's row in the store.
         policy_round: the round of the weights that acted; None for scripted actors.
         priority: prioritised replay's weight, before the exponent.
+        left_out: steps that are not usable.
+        group_id: of the assignments that share task, seed and look; empty for none.
     """
 
     row: int
@@ -76,7 +80,8 @@ class Trajectory:
     steps: list[StepSample]
     policy_round: int | None = None
     priority: float = 1.0
-    left_out: int = field(default=0)
+    left_out: int = 0
+    group_id: str = ""
 
 
 def trajectory_of(
@@ -99,6 +104,7 @@ def trajectory_of(
         success=success,
         steps=steps,
         left_out=sum(not step.usable for step in steps),
+        group_id=episode.assignment.group_id,
     )
 
 
@@ -131,6 +137,7 @@ def _sample(step: Step, encoded: EncodedInput, table: TextTable, *, taught: bool
         usable=usable,
         valid=step.valid,
         repeats=step.repeat_count,
+        state_hash=step.observation.state_hash or "",
     )
 
 
