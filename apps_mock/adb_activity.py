@@ -11,6 +11,7 @@ from typing import Final
 from apps_mock.adb_calls import Call
 from apps_mock.adb_device import MockDevice
 from apps_mock.adb_options import options_of
+from apps_mock.adb_packages import clone_of
 from apps_mock.launcher import PACKAGE as LAUNCHER
 from apps_mock.overlays import SETTINGS
 from apps_mock.phone_state import PhoneState, closed
@@ -185,7 +186,7 @@ class ActivityCommands:
             self._phone.press(_KEYCODE_HOME)
             return True
         if intent.target:
-            return self._phone.open_app(intent.target)
+            return self._phone.open_app(clone_of(intent.target))
         if intent.action.startswith("android.settings."):
             return self._phone.open_app(SETTINGS)
         if intent.data.startswith(("http://", "https://")):
@@ -206,7 +207,7 @@ class ActivityCommands:
 
     def _stop(self, packages: list[str]) -> None:
         """End apps: the next start shows their first page; the launcher shows where one was."""
-        for package in packages:
+        for package in map(clone_of, packages):
             name = next((name for name, app in APPS.items() if app.package == package), "")
             self._device.change(partial(_stopped, name=name))
 
@@ -258,7 +259,7 @@ class ActivityCommands:
         if options.rest[:1] not in ([], ["1"], ["0"]):
             return call.fail("only one event, which starts an app, is supported", 2)
         with self._device.in_use():
-            is_started = bool(package) and self._phone.open_app(package)
+            is_started = bool(package) and self._phone.open_app(clone_of(package))
         if not is_started:
             call.out("** No activities found to run, monkey aborted.\n")
             return _NO_APP

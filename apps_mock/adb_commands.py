@@ -8,15 +8,17 @@ from typing import Final
 
 from apps_mock.adb_activity import ActivityCommands
 from apps_mock.adb_calls import Call, Command
+from apps_mock.adb_content import ContentCommand
 from apps_mock.adb_device import MockDevice
 from apps_mock.adb_dumpsys import Dumpsys
 from apps_mock.adb_file_tools import FileTools
 from apps_mock.adb_input import InputCommand
+from apps_mock.adb_packages import KNOWN_AS
 from apps_mock.adb_pm import PackageCommand
 from apps_mock.adb_processes import ProcessCommands
 from apps_mock.adb_profile import Delays
-from apps_mock.adb_providers import ContentCommand, SettingsCommand
 from apps_mock.adb_screen import ScreenCommands
+from apps_mock.adb_settings import SettingsCommand
 from apps_mock.adb_system import SystemCommands
 from apps_mock.adb_text_tools import TextTools
 from apps_mock.adb_tools import Tools
@@ -51,7 +53,8 @@ class CloneCommands:
         commands |= ProcessCommands(device).table() | self._system.table()
         commands |= {
             "am": activities.am, "app_process": AppProcess(device).run,
-            "content": ContentCommand(device), "dumpsys": Dumpsys(device, activities, settings),
+            "content": ContentCommand(device, settings),
+            "dumpsys": Dumpsys(device, activities, settings),
             "ime": device.keyboards.command, "input": self.input, "monkey": activities.monkey,
             "pm": package, "screencap": screen.screencap, "settings": settings,
             "uiautomator": screen.uiautomator, "wm": WindowCommand(device, settings),
@@ -80,6 +83,8 @@ def _timed(name: str, command: Command, delays: Delays) -> Command:
 
 def _home_of(package: str) -> str:
     """Component of the first page of an app."""
+    if package in KNOWN_AS:
+        return f"{package}/{KNOWN_AS[package].activity}"
     home = next((app.home.name for app in APPS.values() if app.package == package), "home")
     return f"{package}/.{home.title().replace('_', '')}Activity"
 

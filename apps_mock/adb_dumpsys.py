@@ -10,7 +10,7 @@ from apps_mock.adb_calls import Call
 from apps_mock.adb_device import MockDevice
 from apps_mock.adb_dumpsys_windows import WindowDumps
 from apps_mock.adb_packages import uid_of
-from apps_mock.adb_providers import SettingsCommand
+from apps_mock.adb_settings import SettingsCommand
 from apps_mock.android_facts import connected_network, epoch_ms, next_alarm, notifications
 
 _SKIPPED: Final = frozenset({"-t", "-a", "--noredact", "--proto", "-c"})

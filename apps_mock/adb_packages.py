@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from apps_mock.adb_apk import Apk, NotAnApkError, read_apk
 from apps_mock.android_facts import missing_packages
@@ -20,6 +20,22 @@ from apps_mock.registry import APPS
 
 SYSTEM_PACKAGES: Final = ("android", "com.android.shell", LAUNCHER, SYSTEM_UI)
 """Packages of every phone; the clones of settings and such are the phone's too."""
+
+
+class KnownAs(NamedTuple):
+    """A clone that answers to Android's own name of such an app.
+
+    Attributes:
+        package: the clone's package.
+        activity: the first activity under Android's name.
+    """
+
+    package: str
+    activity: str
+
+
+KNOWN_AS: Final = {"com.android.settings": KnownAs(APPS["settings"].package, ".Settings")}
+"""Packages that clients take for granted on every phone."""
 _SYSTEM_APPS: Final = ("settings", "contacts", "messages", "calendar", "clock", "files", STORE)
 _MOST_SESSIONS: Final = 16
 _MOST_INSTALLED: Final = 1000
@@ -59,7 +75,8 @@ class Packages:
     def system(self) -> list[str]:
         """What came with the phone."""
         system = {APPS[name].package for name in _SYSTEM_APPS}
-        return sorted({*SYSTEM_PACKAGES, *(system & set(self.apps))})
+        known = {name for name, clone in KNOWN_AS.items() if clone.package in self.apps}
+        return sorted({*SYSTEM_PACKAGES, *known, *(system & set(self.apps))})
 
     @property
     def everything(self) -> list[str]:
@@ -158,6 +175,11 @@ def _sold(state: PhoneState, package: str) -> PhoneState | None:
         return None
     data = replace(store.data, apps=changed(store.data.apps, name, installed=False))
     return closed(state, name).with_app(STORE, store.with_data(data))
+
+
+def clone_of(package: str) -> str:
+    """The clone that stands behind Android's own name of a package; else the package itself."""
+    return KNOWN_AS[package].package if package in KNOWN_AS else package
 
 
 def uid_of(package: str) -> int:

@@ -9,7 +9,7 @@ from typing import Final
 from apps_mock.adb_calls import LARGEST_BYTES, Call
 from apps_mock.adb_files import Files
 from apps_mock.adb_options import Options, options_of
-from apps_mock.adb_packages import GetState, Packages, uid_of
+from apps_mock.adb_packages import GetState, Packages, clone_of, uid_of
 from apps_mock.launcher import PACKAGE as LAUNCHER
 from apps_mock.phone_state import PhoneState, closed
 from apps_mock.registry import APPS, SYSTEM
@@ -144,8 +144,8 @@ class PackageCommand:
 
         What a clone holds stays: its data is the task, and a phone without it would be another.
         """
-        state = self._get_state()
-        name = next((name for name, app in APPS.items() if app.package == package), SYSTEM)
+        state, clone = self._get_state(), clone_of(package)
+        name = next((name for name, app in APPS.items() if app.package == clone), SYSTEM)
         if state is not None and name != SYSTEM and state.has(name):
             self._restore(closed(state, name))
         return "Success"
@@ -165,7 +165,7 @@ class PackageCommand:
         package = _named(rest)
         if "android.intent.category.HOME" in rest:
             package = LAUNCHER
-        if package not in self._packages.apps and package != LAUNCHER:
+        if clone_of(package) not in self._packages.apps and package != LAUNCHER:
             call.out("No activity found\n")
             return 0
         component = self._home_of(package)

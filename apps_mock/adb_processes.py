@@ -32,7 +32,7 @@ class ProcessCommands:
         """The commands by name."""
         return {
             "ps": self._ps, "pidof": self._pidof, "pgrep": self._pgrep, "kill": self._kill,
-            "pkill": self._pkill, "killall": self._pkill, "top": self._ps, "logcat": _logcat,
+            "pkill": self._pkill, "killall": self._pkill, "top": self._top, "logcat": _logcat,
             "ip": _ip, "ifconfig": _ifconfig, "ping": _ping, "free": _free, "service": _service,
             "getenforce": _getenforce, "dmesg": _dmesg, "reboot": _reboot, "log": _quiet,
         }  # fmt: skip
@@ -49,6 +49,20 @@ class ProcessCommands:
         call.out("USER           PID  PPID     VSZ    RSS WCHAN            ADDR S NAME\n")
         for name, pid in self._processes().items():
             call.out(f"u0_a100      {pid:5d}   400 5000000 100000 0                0 S {name}\n")
+        return 0
+
+    async def _top(self, call: Call) -> int:
+        """`top -n 1`: one look at the processes; one that goes on is refused."""
+        options = options_of(call.arguments, flags="bHq", valued="dkmnopsu")
+        if options.number("n", 0) != 1:
+            raise CommandUsageError("only one look (-n 1) is supported")
+        processes = self._processes()
+        shown = list(processes.items())[: options.number("m", len(processes))]
+        call.out(f"Tasks: {len(processes)} total,   1 running, {len(processes) - 1} sleeping\n")
+        call.out("400%cpu   2%user   0%nice   3%sys 395%idle   0%iow   0%irq   0%sirq   0%host\n")
+        call.out("  PID USER         PR  NI VIRT  RES  SHR S[%CPU] %MEM     TIME+ ARGS\n")
+        for name, pid in shown:
+            call.out(f"{pid:5d} u0_a100      20   0 5.0G 100M  80M S  0.0   1.2   0:01.00 {name}\n")
         return 0
 
     async def _pidof(self, call: Call) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+from io import BytesIO
 from typing import Final
 
 from apps_mock.adb_calls import Call
@@ -23,6 +25,8 @@ SEVERAL_DISPLAYS: Final = (
 )
 TERMINALS: Final = frozenset({"/dev/tty", "/dev/stdout", "/proc/self/fd/1"})
 _KILLED: Final = 137
+_RGBA_8888: Final = 1
+_SRGB: Final = 1
 
 
 class ScreenCommands:
@@ -86,18 +90,18 @@ class ScreenCommands:
         return dump
 
     async def screencap(self, call: Call) -> int:
-        """`screencap [-p] [-d ID] [FILE]`; PNG only."""
-        options = options_of(call.arguments, flags="pjh", valued="d", long_flags=["--help"])
+        """`screencap [-p] [-d ID] [FILE]`: a PNG, or the picture's bytes behind a short head."""
+        options = options_of(call.arguments, flags="p", valued="d")
         path = options.rest[0] if options.rest else None
-        if "p" not in options.flags and not (path and path.endswith(".png")):
-            raise CommandUsageError("only -p (PNG) is supported")
+        is_png = "p" in options.flags or (path is not None and path.endswith(".png"))
         wanted = options.values.get("d")
         with self._device.in_use():
             self._device.meet_windows(call.shown)
             displays = self._device.displays
             if wanted is not None and wanted not in {*displays.ids, "0"}:
                 return call.fail(f"Invalid display ID: {wanted}")
-            image = self._image(call, is_on=wanted in {None, "0", displays.ids[0]})
+            is_on = wanted in {None, "0", displays.ids[0]}
+            image = self._image(call, is_on=is_on, is_png=is_png)
             prefix = self._prefix(call, is_chosen=wanted is not None)
         if path is None:
             call.out(prefix + image)
@@ -106,13 +110,15 @@ class ScreenCommands:
             call.out(prefix)
         return 0
 
-    def _image(self, call: Call, *, is_on: bool) -> bytes:
+    def _image(self, call: Call, *, is_on: bool, is_png: bool) -> bytes:
         faults, displays = self._device.faults, self._device.displays
         is_black = not (is_on and displays.is_awake)
         if faults.strikes(FaultKind.SECURE, call.shown) or is_black:
             image = black_png(displays.size)
         else:
             image = self._device.phone.screenshot()
+        if not is_png:
+            image = raw_picture(image, self._device.profile.api)
         struck = faults.strikes(FaultKind.TRUNCATED_PNG, call.shown)
         if struck is None:
             return image
@@ -127,3 +133,16 @@ class ScreenCommands:
         if has_several or self._device.faults.strikes(FaultKind.WARNING_PREFIX, call.shown):
             return SEVERAL_DISPLAYS.encode()
         return b""
+
+
+def raw_picture(png: bytes, api: int) -> bytes:
+    """A picture as `screencap` writes it without -p: size, format and colours, then RGBA bytes.
+
+    Before Android 9 (API 28) the head does not name the colours.
+    """
+    from PIL import Image  # noqa: PLC0415 - Pillow loads only when somebody looks
+
+    with Image.open(BytesIO(png)) as picture:
+        pixels = picture.convert("RGBA")
+    head = (pixels.width, pixels.height, _RGBA_8888, _SRGB)[: 4 if api >= 28 else 3]
+    return struct.pack(f"<{len(head)}I", *head) + pixels.tobytes()

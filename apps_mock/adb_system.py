@@ -7,7 +7,7 @@ from typing import Final
 from apps_mock.adb_calls import Call, Command
 from apps_mock.adb_device import MockDevice
 from apps_mock.adb_ports import ClonePhone
-from apps_mock.adb_providers import SettingsCommand
+from apps_mock.adb_settings import SettingsCommand
 from apps_mock.android_facts import SettingKey, connected_network, saved_networks
 
 SHADE_ACTIVITY: Final = ".ShadeActivity"

@@ -8,7 +8,7 @@ from typing import Final
 from apps_mock.adb_calls import Call
 from apps_mock.adb_device import MockDevice
 from apps_mock.adb_display import Displays, Size
-from apps_mock.adb_providers import SettingsCommand
+from apps_mock.adb_settings import SettingsCommand
 from apps_mock.adb_system import density_of
 
 _SMALLEST, _LARGEST = 200, 5000

@@ -189,6 +189,7 @@ def _people(state: PhoneState) -> Iterator[Row]:
             yield {
                 "display_name": contact.name,
                 "starred": str(int(contact.favourite)),
+                "mimetype": "vnd.android.cursor.item/phone_v2",
                 "data1": contact.phone,
                 "number": contact.phone,
             }
@@ -234,6 +235,15 @@ def _events(state: PhoneState) -> Iterator[Row]:
             }
 
 
+def _calendars(_state: PhoneState) -> Iterator[Row]:
+    yield {"name": "Clone", "calendar_displayName": "Clone", "account_type": "LOCAL"}
+
+
+def _calls(_state: PhoneState) -> Iterator[Row]:
+    """None: clones make no telephone calls."""
+    return iter(())
+
+
 def epoch_ms(moment: str) -> str:
     """Milliseconds since 1970 of a moment on the clone's clock, which runs in UTC; 0 of none."""
     try:
@@ -245,9 +255,13 @@ def epoch_ms(moment: str) -> str:
 
 _READERS: Final[Mapping[str, Callable[[PhoneState], Iterator[Row]]]] = {
     "com.android.contacts/contacts": _people,
+    "com.android.contacts/data": _people,
     "com.android.contacts/data/phones": _people,
+    "contacts/phones": _people,
+    "call_log/calls": _calls,
     "sms": _messages,
     "sms/sent": _sent,
     "sms/inbox": _received,
     "com.android.calendar/events": _events,
+    "com.android.calendar/calendars": _calendars,
 }

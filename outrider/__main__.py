@@ -10,8 +10,12 @@ INTERRUPTED = 130
 
 
 def main() -> NoReturn:
-    """Run the command that was typed; a polite stop from outside counts as Ctrl-C."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """Run the command that was typed; a polite stop from outside counts as Ctrl-C.
+
+    Shells start what runs in their background with Ctrl-C ignored; here it counts all the same.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     try:
         from outrider.cli import run
         from outrider.log_lines import log_to_stderr

@@ -11,19 +11,13 @@ from base64 import b64decode, b64encode
 
 import pytest
 
-from apps_mock.adb_behind import CloneBehind
-from apps_mock.adb_builtins import ShellExit
-from apps_mock.adb_device import MockDevice
 from apps_mock.adb_faults import FaultKind
 from apps_mock.adb_profile import Delays, DisplayProfile, Latency, PhoneProfile
-from apps_mock.adb_shell import Shell
 from apps_mock.android_facts import settings_of
 from apps_mock.effects import clipboard_of, copied
-from apps_mock.own_goals import OwnGoalPhone
 from apps_mock.phone_state import Overlay, is_locked
 from device_runtime.ui_tree import parse
-from sync.clock import ManualClock
-from sync.vocabulary import Assignment, AssignmentId
+from tests.shell_bench import ShellBench
 
 SETTINGS = "org.outrider.clones.settings"
 CONTACTS = "org.outrider.clones.contacts"
@@ -31,71 +25,9 @@ LAUNCHER = "org.outrider.clones.launcher"
 ADB_KEYBOARD = "com.android.adbkeyboard/.AdbIME"
 
 
-class Bench:
-    """A free phone with every app, its device, and a shell in process."""
-
-    def __init__(self, profile=None):
-        self.phone = OwnGoalPhone()
-        self.phone.reset(Assignment(AssignmentId("a"), goal="anything", seed=5))
-        self.device = MockDevice(self.phone, profile=profile, clock=ManualClock())
-        self.behind = CloneBehind(self.device)
-        self.faults = self.device.faults
-
-    def run(self, line, typed=b""):
-        """Exit code, standard output, standard error."""
-        code, out, error = self.raw(line, typed)
-        return code, out.decode(), error.decode()
-
-    def raw(self, line, typed=b""):
-        written = {1: bytearray(), 2: bytearray()}
-        pieces = [typed] if typed else []
-
-        async def write(descriptor, data):
-            written[descriptor] += data
-
-        async def read():
-            return pieces.pop(0) if pieces else b""
-
-        async def whole():
-            shell = Shell(
-                self.behind.commands, self.behind.files, write_output=write, read_chunk=read
-            )
-            try:
-                return await shell.run(line)
-            except ShellExit as end:
-                return end.code
-
-        return asyncio.run(whole()), bytes(written[1]), bytes(written[2])
-
-    def out(self, line, typed=b""):
-        code, out, error = self.run(line, typed)
-        assert (code, error) == (0, "")
-        return out
-
-    def focus_a_field(self):
-        """Open the page for a new contact and its first field."""
-        self.phone.open_app("contacts")
-        while not any(each.editable for each in self.phone.observe().elements):
-            button = next(
-                each
-                for each in self.phone.observe().elements
-                if each.label in {"Add", "New", "Create"}
-            )
-            self.tap(button.bounds)
-        field = next(each for each in self.phone.observe().elements if each.editable)
-        self.tap(field.bounds)
-
-    def tap(self, bounds):
-        left, top, right, bottom = bounds
-        self.out(f"input tap {(left + right) // 2} {(top + bottom) // 2}")
-
-    def field_text(self):
-        return next(each.text for each in self.phone.observe().elements if each.focused)
-
-
 @pytest.fixture
 def bench():
-    return Bench()
+    return ShellBench()
 
 
 def apk(package="com.example.app", manifest=None):
@@ -406,7 +338,7 @@ def test_override_of_the_size_is_where_touches_are(bench):
 
 
 def test_override_profile_has_a_larger_panel():
-    bench = Bench(PhoneProfile(display=DisplayProfile.OVERRIDE))
+    bench = ShellBench(PhoneProfile(display=DisplayProfile.OVERRIDE))
     info = bench.phone.info()
 
     assert bench.out("wm size").splitlines()[1] == (
@@ -416,7 +348,7 @@ def test_override_profile_has_a_larger_panel():
 
 
 def test_phone_with_two_displays_warns_and_shows_on_one():
-    bench = Bench(PhoneProfile(display=DisplayProfile.TWO))
+    bench = ShellBench(PhoneProfile(display=DisplayProfile.TWO))
     listed = re.findall(
         r"^Display (\d+) \(HWC", bench.out("dumpsys SurfaceFlinger --display-id"), re.MULTILINE
     )
@@ -472,7 +404,7 @@ def test_density_that_was_put_is_shown_until_it_is_reset(bench):
 
 @pytest.mark.parametrize("api", [23, 29, 34])
 def test_profile_says_its_android_version(api):
-    bench = Bench(PhoneProfile(api=api))
+    bench = ShellBench(PhoneProfile(api=api))
 
     assert bench.out("getprop ro.build.version.sdk") == f"{api}\n"
     assert bench.out("getprop | grep -c ro.build.version.sdk") == "1\n"
