@@ -6,6 +6,7 @@ ProjectError
 │   ├── UnknownRowError              RejectedError: no such phone, episode or release
 │   ├── AdapterRejectedError         RejectedError: a delivered adapter cannot be published
 │   ├── CheckpointError              IntegrityError: the learner's checkpoint is not usable
+│   ├── ProcessGroupError            TransientError: the learner's processes lost each other
 │   ├── ApiAddressInUseError         RejectedError: the API's address is taken
 │   ├── SettingsError                RejectedError: a settings file or value cannot be used
 │   ├── JudgeUnusableError           RejectedError: a judge that refuses every request alike
@@ -91,3 +92,14 @@ class StoreMismatchError(LearnerError, IntegrityError):
 
 class CheckpointError(LearnerError, IntegrityError):
     """The learner's checkpoint is damaged or belongs to another base."""
+
+
+class ProcessGroupError(LearnerError, TransientError):
+    """The learner's processes do not find each other, or one is gone: start all of them anew."""
+
+    def __init__(self, detail: str) -> None:
+        lines = detail.strip().splitlines() or ["no reason was given"]
+        super().__init__(
+            f"the learner's processes cannot work together ({lines[0]}); "
+            "start all of them anew with torchrun"
+        )

@@ -1,13 +1,18 @@
-"""What the cloud service needs from the outside: a way to the devices, a signer of releases."""
+"""What service and learner need from elsewhere: a way to devices, a signer, a scorer of steps."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sync.messages import DownMessage, ReleaseAnnouncement
 from sync.releases import ChannelPointer
 from sync.vocabulary import Release, ReleaseId
+
+if TYPE_CHECKING:  # the service never loads torch
+    from cloud_learner.batch import StepSample
+    from cloud_learner.scoring import Scores
 
 
 class Downlink(Protocol):
@@ -59,4 +64,12 @@ class ReleaseSigner(Protocol):
 
     def set_channel(self, channel: str, release_id: ReleaseId | str) -> None:
         """Point a channel at a published release of at least the version it points at now."""
+        ...
+
+
+class StepScorer(Protocol):
+    """What an algorithm asks about steps: `scoring.Scorer`, or one that many processes share."""
+
+    def __call__(self, samples: Sequence[StepSample]) -> Scores:
+        """Scores of `samples`, in their order, with gradients to what is trained."""
         ...

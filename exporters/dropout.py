@@ -34,6 +34,12 @@ def dropping(network: LayoutT5, share: float, *, seed: int) -> Iterator[None]:
             network.eval()
 
 
+def share_of(network: LayoutT5) -> float:
+    """The share that is being dropped now; 0 outside of `dropping`."""
+    shares = [module.p for module in network.modules() if isinstance(module, nn.Dropout)]
+    return max(shares, default=0.0) if network.training else 0.0
+
+
 def _set(network: LayoutT5, share: float) -> None:
     for module in network.modules():
         if isinstance(module, nn.Dropout):

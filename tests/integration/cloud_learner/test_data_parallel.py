@@ -1,0 +1,198 @@
+"""Two processes that score together: the numbers and the gradients of one, on a real group."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from apps_mock.baselines import RandomPolicy
+from apps_mock.farm import play
+from apps_mock.tasks import templates
+from cloud_learner.a_ride import STABILISED, ARide
+from cloud_learner.batch import trajectory_of
+from cloud_learner.data_parallel import SharedScorer
+from cloud_learner.process_group import Place
+from cloud_learner.scoring import Scorer
+from exporters.dropout import dropping
+from sync.vocabulary import Assignment, AssignmentId, Purpose
+from tests.learner_ranks import made_replica, two_ranks
+
+pytestmark = [pytest.mark.integration]
+
+
+@pytest.fixture(scope="module")
+def episodes():
+    """What an actor played that acts at random."""
+    known = [one for one in templates() if one.app == "tickets"]
+    assignments = [
+        Assignment(
+            AssignmentId(f"a-{index}"),
+            template=known[index % len(known)].name,
+            suite="tickets",
+            seed=index,
+            look=index,
+            actor="random",
+            purpose=Purpose.TRAIN,
+            step_budget=5,
+        )
+        for index in range(6)
+    ]
+    policy = RandomPolicy()
+    return [one.episode for one in play(assignments, lambda *_: policy, seats=4)]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """The scorer of two processes, and what rank 0 has of it."""
+    replica = made_replica()
+    with two_ranks(tmp_path_factory.mktemp("ranks") / "store"):
+        scorer = SharedScorer(replica, Place(0, 2))
+        yield scorer, replica
+        scorer.close()
+
+
+def trajectories(episodes, replica):
+    return [
+        trajectory_of(one, replica.table, row=row, app="tickets", success=row % 2 == 0)
+        for row, one in enumerate(episodes, start=1)
+    ]
+
+
+def steps_of(episodes, replica):
+    return [step for one in trajectories(episodes, replica) for step in one.steps]
+
+
+def flat_gradient(replica):
+    return torch.cat([one.grad.flatten() for one in replica.trainable])
+
+
+def weighed(scores):
+    """A loss that no mean over ranks could give: it divides by the deviation of the whole batch."""
+    centred = scores.log_prob - scores.log_prob.mean()
+    return (centred / scores.log_prob.std()).pow(3).sum() - scores.entropy.max()
+
+
+def forget_gradients(replica):
+    for one in replica.trainable:
+        one.grad = None
+
+
+def test_two_processes_score_as_one(shared, episodes):
+    scorer, replica = shared
+    steps = steps_of(episodes, replica)
+
+    scores = scorer(steps)
+
+    single = made_replica()
+    expected = single.scorer(steps_of(episodes, single))
+    for item in fields(expected):
+        torch.testing.assert_close(
+            getattr(scores, item.name), getattr(expected, item.name), atol=1e-5, rtol=1e-5
+        )
+
+
+def test_the_gradient_is_that_of_one_process_whatever_the_loss_divides_by(shared, episodes):
+    scorer, replica = shared
+    forget_gradients(replica)
+
+    weighed(scorer(steps_of(episodes, replica))).backward()
+
+    single = made_replica()
+    weighed(single.scorer(steps_of(episodes, single))).backward()
+    expected = flat_gradient(single)
+    assert expected.norm() > 1.0
+    torch.testing.assert_close(flat_gradient(replica), expected, atol=1e-3, rtol=1e-3)
+
+
+def test_passes_that_never_come_back_and_two_that_do_are_kept_apart(shared, episodes):
+    scorer, replica = shared
+    forget_gradients(replica)
+    steps = steps_of(episodes, replica)
+    scorer(steps[:4])  # nobody asks for its gradient
+    with torch.no_grad():
+        assert not scorer(steps).log_prob.requires_grad
+
+    first, second = scorer(steps[:6]), scorer(steps[6:])
+    (first.log_prob.sum() + 2.0 * second.log_prob.sum()).backward()
+
+    single = made_replica()
+    both = single.scorer(steps_of(episodes, single)).log_prob
+    (both[:6].sum() + 2.0 * both[6:].sum()).backward()
+    torch.testing.assert_close(flat_gradient(replica), flat_gradient(single), atol=1e-3, rtol=1e-3)
+
+
+def test_every_process_scores_under_the_newest_weights(shared, episodes):
+    scorer, replica = shared
+    steps = steps_of(episodes, replica)
+    before = scorer(steps).log_prob.detach()
+    kept = nn.utils.parameters_to_vector(replica.trainable).detach().clone()
+
+    with torch.no_grad():
+        for one in replica.trainable:
+            one.mul_(1.5)
+    after = scorer(steps).log_prob.detach()
+    with torch.no_grad():
+        nn.utils.vector_to_parameters(kept, replica.trainable)
+
+    moved = (after - before).abs() > 1e-3
+    assert moved[0::2].any()
+    assert moved[1::2].any()  # the second process's share
+
+
+def test_dropout_acts_in_every_process_and_differs_from_step_to_step(shared, episodes):
+    scorer, replica = shared
+    steps = steps_of(episodes, replica)
+    plain = scorer(steps).log_prob.detach()
+
+    with dropping(replica.network, 0.2, seed=1), torch.no_grad():
+        dropped = scorer(steps).log_prob
+    afterwards = scorer(steps).log_prob.detach()
+
+    changed = (dropped - plain).abs() > 1e-6
+    assert changed[0::2].any()
+    assert changed[1::2].any()
+    torch.testing.assert_close(afterwards, plain)
+
+
+def test_fewer_steps_than_processes_are_scored_by_rank_0(shared, episodes):
+    scorer, replica = shared
+    (step,) = steps_of(episodes, replica)[:1]
+    torch.testing.assert_close(scorer([step]).log_prob, replica.scorer([step]).log_prob)
+
+
+def test_an_algorithm_learns_the_same_curve(shared, episodes):
+    scorer, replica = shared
+    before = nn.utils.parameters_to_vector(replica.trainable).detach().clone()
+    settings = replace(
+        STABILISED,
+        critic_warm_up_rounds=0,
+        trajectories_per_update=4,
+        demo_weight=0.0,
+        success_steps=4,
+    )
+
+    def curve(policy, side):
+        algorithm = ARide(
+            policy,
+            side.trainable,
+            reference=Scorer(side.network, None, side.table),
+            feature_dim=2 * side.network.config.d_model,
+            settings=settings,
+            demonstrations={},
+            seed=3,
+        )
+        algorithm.add(trajectories(episodes, side), anchored_app="tickets")
+        return [algorithm.update()["loss"] for _ in range(6)]
+
+    single = made_replica()
+    expected = curve(single.scorer, single)
+    found = curve(scorer, replica)
+    with torch.no_grad():
+        nn.utils.vector_to_parameters(before, replica.trainable)
+
+    assert max(expected) - min(expected) > 0.05
+    np.testing.assert_allclose(found, expected, atol=1e-3)
