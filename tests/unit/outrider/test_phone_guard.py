@@ -119,7 +119,7 @@ def test_rules_of_ones_own_decide(capsys, dump, tmp_path):
         ('{"kind": "tap"}', "needs x, y"),
         ('{"kind": "tap", "z": 1}', "has no z"),
         ("tap:#77", "has no element 77"),
-        ("tap:9999,5", "fraction of the screen"),
+        ("tap:9999,5", "outside the screen"),
         ("key:power", "power"),
     ],
 )
