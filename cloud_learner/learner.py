@@ -20,13 +20,18 @@ from torch import Tensor
 
 from cloud_learner.a_ride import STABILISED, ARide, ARideSettings
 from cloud_learner.batch import Trajectory, trajectory_of
-from cloud_learner.checkpoints import Checkpoint, load_checkpoint, save_checkpoint
+from cloud_learner.checkpoints import (
+    Checkpoint,
+    NetworkIdentity,
+    load_checkpoint,
+    save_checkpoint,
+)
 from cloud_learner.imitation import Imitation, ImitationSettings
 from cloud_learner.learner_store import AdapterKind, CampaignView, LearnerEpisode, LearnerStore
 from cloud_learner.replay import SuccessMemory
 from cloud_learner.scoring import Scorer
 from exporters.errors import ExportError
-from exporters.families.layout_t5 import LayoutT5, text_table_of
+from exporters.families.layout_t5 import FAMILY, LayoutT5, text_table_of
 from exporters.lora import attach
 from sync.errors import RejectedError
 from sync.vocabulary import Episode, Purpose
@@ -108,8 +113,9 @@ class Learner:
         self._imitation: Imitation | None = None
         self._algorithm: ARide | None = None
         self._control: Imitation | None = None
-        loaded = load_checkpoint(checkpoints_dir, base_digest=base_digest)
-        self.state = loaded or Checkpoint(base_digest=base_digest, adapter={})
+        identity = NetworkIdentity(FAMILY, base.config.as_dict(), base_digest, settings.rank)
+        loaded = load_checkpoint(checkpoints_dir, network=identity)
+        self.state = loaded or Checkpoint(identity)
         if loaded is not None:
             self._restore(loaded.adapter, self._network)
 
