@@ -11,32 +11,13 @@ claim that it lies in 0..1 holds only then.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
+from cloud_learner.algorithm_settings import ReplaySettings
 from cloud_learner.batch import StepSample, Trajectory
-
-
-@dataclass(frozen=True, slots=True)
-class ReplaySettings:
-    """How much is kept, and how it is drawn.
-
-    Attributes:
-        capacity: trajectories kept; the oldest leaves first.
-        max_age_rounds: trajectories of weights older than this many rounds are left out.
-        prioritised: False draws uniformly.
-        exponent: α. error_weight, ratio_weight, entropy_weight: w1, w2, w3.
-    """
-
-    capacity: int = 600
-    max_age_rounds: int = 40
-    prioritised: bool = True
-    exponent: float = 0.5
-    error_weight: float = 1.0
-    ratio_weight: float = 0.2
-    entropy_weight: float = 0.2
 
 
 class Replay:
@@ -49,6 +30,9 @@ class Replay:
 
     def __len__(self) -> int:
         return len(self._trajectories)
+
+    def __iter__(self) -> Iterator[Trajectory]:
+        return iter(self._trajectories)
 
     def add(self, trajectory: Trajectory) -> None:
         """Keep a trajectory at the highest priority seen so far; the oldest makes room."""
@@ -68,12 +52,27 @@ class Replay:
         """`count` different trajectories (fewer where fewer are kept)."""
         pool = list(self._trajectories)
         count = min(count, len(pool))
-        weights = None
-        if self._settings.prioritised and pool:
-            raw = np.array([one.priority for one in pool]) ** self._settings.exponent
-            weights = raw / raw.sum()
-        picked = generator.choice(len(pool), size=count, replace=False, p=weights)
+        chances = self._chances(pool) if self._settings.prioritised and pool else None
+        picked = generator.choice(len(pool), size=count, replace=False, p=chances)
         return [pool[int(index)] for index in picked]
+
+    def importance(self, drawn: Sequence[Trajectory]) -> npt.NDArray[np.float64]:
+        """Weights (N P)^−β of drawn trajectories, the largest 1; all 1 where β is 0.
+
+        P is the chance of a single draw; that a batch is drawn without replacement is left out.
+        Source: Schaul et al. 2016, Prioritized experience replay, section 3.4.
+        """
+        settings, count = self._settings, len(self._trajectories)
+        if not (settings.prioritised and settings.importance_exponent and drawn):
+            return np.ones(len(drawn))
+        total = sum(one.priority**settings.exponent for one in self._trajectories)
+        chances = np.array([one.priority for one in drawn]) ** settings.exponent / total
+        weights = (count * chances) ** -settings.importance_exponent
+        return np.asarray(weights / weights.max(), dtype=np.float64)
+
+    def _chances(self, pool: Sequence[Trajectory]) -> npt.NDArray[np.float64]:
+        raw = np.array([one.priority for one in pool]) ** self._settings.exponent
+        return np.asarray(raw / raw.sum(), dtype=np.float64)
 
     def refresh(
         self,

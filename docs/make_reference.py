@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from apps_mock.tasks import templates
+from cloud_learner.algorithm_settings import PUBLISHED, STABILISED
 from outrider.cli import COMMANDS
 from sync.messages import KINDS
 from sync.topics import TABLE, Direction
@@ -158,24 +159,13 @@ def template_tables() -> str:
 
 
 def mode_table() -> str:
-    """A-RIDE's settings in both of its modes, from the source (no torch is loaded)."""
-    module = ast.parse((ROOT / "cloud_learner" / "a_ride.py").read_text(encoding="utf-8"))
-    (published,) = (
-        node.value
-        for node in module.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PUBLISHED"
-    )
-    assert isinstance(published, ast.Call)
-    changed = {one.arg: ast.unparse(one.value) for one in published.keywords}
-    (node,) = (
-        node
-        for node in module.body
-        if isinstance(node, ast.ClassDef) and node.name == "ARideSettings"
-    )
-    rows = []
-    for name, _, default in _fields(node):
-        other = changed.get(name.strip("`"))
-        rows.append((name, f"`{other}`" if other else default, default))
+    """A-RIDE's settings in both of its modes (no torch is loaded)."""
+    rows = [
+        (f"`{entry.name}`", f"`{getattr(PUBLISHED, entry.name)}`", f"`{value}`")
+        for entry in dataclasses.fields(STABILISED)
+        if entry.name != "replay"
+        for value in [getattr(STABILISED, entry.name)]
+    ]
     return _table(("setting", "published", "stabilised"), rows)
 
 

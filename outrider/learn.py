@@ -115,7 +115,7 @@ def learner_settings(
     """The learner's settings behind a choice on the command line."""
     from dataclasses import replace
 
-    from cloud_learner.a_ride import STABILISED
+    from cloud_learner.algorithm_settings import STABILISED
     from cloud_learner.learner import LearnerSettings
 
     chosen = LearnerSettings(algorithm="bc" if learner is LearnerChoice.BC else "a-ride")

@@ -15,14 +15,13 @@ from apps_mock.baselines import RandomPolicy
 from apps_mock.farm import play
 from apps_mock.oracle import OraclePolicy
 from apps_mock.tasks import templates
-from cloud_learner.a_ride import STABILISED
+from cloud_learner.algorithm_settings import STABILISED, ReplaySettings
 from cloud_learner.batch import trajectory_of
 from cloud_learner.campaign_store import CampaignStore
 from cloud_learner.imitation import ImitationSettings
 from cloud_learner.ingest_store import Origin, record_episode
 from cloud_learner.learner import Learner, LearnerSettings
 from cloud_learner.learner_store import LearnerStore
-from cloud_learner.replay import ReplaySettings
 from cloud_learner.scoring import Scorer
 from cloud_learner.settings import CampaignSettings
 from cloud_learner.store import Database, sqlite_url

@@ -11,7 +11,9 @@ from random import Random
 import pytest
 import torch
 
-from cloud_learner.a_ride import ARide, ARideSettings
+from cloud_learner.a_ride import ARide
+from cloud_learner.adapter_training import Trainee
+from cloud_learner.algorithm_settings import ARideSettings
 from cloud_learner.batch import StepSample, Trajectory, trajectory_of
 from cloud_learner.replay import SuccessMemory
 from cloud_learner.scoring import Scorer, Scores
@@ -213,15 +215,14 @@ def make_bench(network, make_adapted, table) -> Callable[..., Bench]:
     ) -> Bench:
         adapted = make_adapted(noise)
         policy = Recording(Scorer(network, adapted, table))
-        algorithm = ARide(
-            policy,
-            [one for one in adapted.parameters() if one.requires_grad],
+        trainee = Trainee(
+            policy=policy,
+            trainable=[one for one in adapted.parameters() if one.requires_grad],
             reference=Scorer(network, make_adapted(0.0), table),
             feature_dim=2 * network.config.d_model,
-            settings=settings,
             demonstrations=demonstrations or {},
-            seed=seed,
         )
+        algorithm = ARide(trainee, settings, seed=seed)
         algorithm.add(trajectories, anchored_app="tickets")
         return Bench(algorithm, adapted, policy)
 

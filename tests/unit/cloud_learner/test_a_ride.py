@@ -9,8 +9,8 @@ from math import log
 import pytest
 import torch
 
-from cloud_learner.a_ride import PUBLISHED, STABILISED
-from cloud_learner.replay import ReplaySettings, SuccessMemory
+from cloud_learner.algorithm_settings import PUBLISHED, STABILISED, ReplaySettings
+from cloud_learner.replay import SuccessMemory
 
 BARE = replace(
     STABILISED,
@@ -337,7 +337,14 @@ def test_published_and_stabilised_are_settings_of_one_implementation(make_bench,
 
 def test_no_setting_is_without_effect(make_bench, trajectories, demonstrations):
     """Every field of the settings changes an update, or the test above that names it does."""
-    tested_elsewhere = {"replay", "repetition_cap", "critic_warm_up_rounds", "max_grad_norm"}
+    tested_elsewhere = {
+        "replay",
+        "repetition_cap",
+        "critic_warm_up_rounds",
+        "max_grad_norm",
+        "trajectory_value",
+        "successes_per_template",
+    }
     other = {
         "gamma": 0.5,
         "lambda_": 0.0,
@@ -353,6 +360,7 @@ def test_no_setting_is_without_effect(make_bench, trajectories, demonstrations):
         "ratio_clip": 0.0,
         "negative_scale": 1.0,
         "multi_step": False,
+        "retrace": False,
         "retrace_critic": False,
         **dict.fromkeys(WEIGHTS, 0),
     }
@@ -370,6 +378,7 @@ def _after(make_bench, trajectories, demonstrations, changes):
     for one in played:
         one.steps[-1].repeats = 1
         one.steps[0].valid = False
+        one.steps[len(one.steps) // 2].log_mu += 0.5
         one.steps[-1].log_mu -= 1.0
     both = {"new": demonstrations["new"], "old": demonstrations["new"]}
     settings = replace(STABILISED, critic_warm_up_rounds=0, **changes)

@@ -12,9 +12,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from cloud_learner.a_ride import STABILISED
+from cloud_learner.algorithm_settings import STABILISED, ReplaySettings
 from cloud_learner.batch import trajectory_of
-from cloud_learner.replay import ReplaySettings
 
 PLAIN = replace(
     STABILISED,

@@ -7,8 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from cloud_learner.algorithm_settings import ReplaySettings
 from cloud_learner.batch import StepSample, Trajectory
-from cloud_learner.replay import Replay, ReplaySettings, SuccessMemory
+from cloud_learner.replay import Replay, SuccessMemory
 
 
 def step(*, usable: bool = True) -> StepSample:
