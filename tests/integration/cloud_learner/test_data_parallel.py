@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -12,11 +12,9 @@ from torch import nn
 from apps_mock.baselines import RandomPolicy
 from apps_mock.farm import play
 from apps_mock.tasks import templates
-from cloud_learner.a_ride import STABILISED, ARide
 from cloud_learner.batch import trajectory_of
 from cloud_learner.data_parallel import SharedScorer
 from cloud_learner.process_group import Place
-from cloud_learner.scoring import Scorer
 from exporters.dropout import dropping
 from sync.vocabulary import Assignment, AssignmentId, Purpose
 from tests.learner_ranks import made_replica, two_ranks
@@ -164,29 +162,21 @@ def test_fewer_steps_than_processes_are_scored_by_rank_0(shared, episodes):
     torch.testing.assert_close(scorer([step]).log_prob, replica.scorer([step]).log_prob)
 
 
-def test_an_algorithm_learns_the_same_curve(shared, episodes):
+def test_learning_gives_the_same_curve(shared, episodes):
     scorer, replica = shared
     before = nn.utils.parameters_to_vector(replica.trainable).detach().clone()
-    settings = replace(
-        STABILISED,
-        critic_warm_up_rounds=0,
-        trajectories_per_update=4,
-        demo_weight=0.0,
-        success_steps=4,
-    )
 
     def curve(policy, side):
-        algorithm = ARide(
-            policy,
-            side.trainable,
-            reference=Scorer(side.network, None, side.table),
-            feature_dim=2 * side.network.config.d_model,
-            settings=settings,
-            demonstrations={},
-            seed=3,
-        )
-        algorithm.add(trajectories(episodes, side), anchored_app="tickets")
-        return [algorithm.update()["loss"] for _ in range(6)]
+        steps = steps_of(episodes, side)
+        optimiser = torch.optim.Adam(side.trainable, lr=3e-3)
+        losses = []
+        for _ in range(6):
+            loss = weighed(policy(steps))
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            optimiser.step()
+            losses.append(float(loss.detach()))
+        return losses
 
     single = made_replica()
     expected = curve(single.scorer, single)
@@ -194,5 +184,5 @@ def test_an_algorithm_learns_the_same_curve(shared, episodes):
     with torch.no_grad():
         nn.utils.vector_to_parameters(before, replica.trainable)
 
-    assert max(expected) - min(expected) > 0.05
-    np.testing.assert_allclose(found, expected, atol=1e-3)
+    assert max(expected) - min(expected) > 0.5
+    np.testing.assert_allclose(found, expected, atol=1e-2, rtol=1e-3)
