@@ -1,25 +1,40 @@
 """The policy that a phone runs: two ONNX graphs, a text table, and adapters that are swapped in.
 
-The graphs are the base. A release is an adapter whose tensors fill the graphs' optional LoRA
-inputs; several can be loaded at once, and each request says which one is to act, so a swap is a
-change of name between two actions. Choosing itself is `sync.decoding`, as it is for the learner.
+A release is an adapter, and the graphs are opened anew with the weights that it makes of the base's
+(`device_runtime.adapter_merging`). Several can be loaded at once, and each request says which one
+is to act, so a swap is a change of name between two actions. Choosing itself is `sync.decoding`, as
+it is for the learner.
+
+8-bit graphs quantise what they read with one scale for a whole batch, so in a batch a decision
+would depend on its neighbours and on padding. There every observation runs alone.
 """
 
 from __future__ import annotations
 
-import json
-import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnxruntime
 
-from device_runtime.errors import InstallError, PolicyFilesError
+from device_runtime.adapter_merging import adapter_shapes, merged
+from device_runtime.base_files import (
+    BASE_FILE,
+    DECODER,
+    ENCODER,
+    QUANTISATIONS,
+    TABLE_FILE,
+    WEIGHTS_FILE,
+    Graph,
+    Quantisation,
+    graph_file,
+    open_graphs,
+    read_base,
+    weight_places,
+)
+from device_runtime.errors import InstallError
 from device_runtime.ports import Decided, PolicyRequest
 from sync.decoding import Batch, Logits, action_of, decide
-from sync.policy_io import POLICY_IO_VERSION, EncodedInput
+from sync.policy_io import EncodedInput
 from sync.text_table import TextTable
 from sync.tokens import BIT_COLUMNS, ID_COLUMNS
 from sync.vocabulary import FACTORY_RELEASE
@@ -29,10 +44,21 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-ENCODER_FILE, DECODER_FILE = "encoder.onnx", "decoder.onnx"
-TABLE_FILE, BASE_FILE = "text_table.npy", "base.json"
+__all__ = [
+    "BASE_FILE",
+    "DECODER",
+    "ENCODER",
+    "QUANTISATIONS",
+    "TABLE_FILE",
+    "WEIGHTS_FILE",
+    "OnnxGraphs",
+    "OnnxPolicy",
+    "Quantisation",
+    "batches",
+    "graph_file",
+    "weight_places",
+]
 
-_ENCODER, _DECODER = 0, 1
 _LOGITS = ["types", "pointers", "words"]
 _PROBE_TOKENS = 5
 
@@ -46,41 +72,53 @@ _MOST_TEXTS = 16_384
 """Strings whose vectors are kept, some ten megabytes: a phone shows a few thousand in a day, a
 farm of a thousand seats that many between two turns, and none of them for ever."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Adapter:
-    """One loaded adapter: run options per graph, and the native objects that they point into."""
-
-    options: tuple[Any, Any]  # onnxruntime ships no types
-    keep_alive: tuple[Any, ...]
+_Memory = dict[str, "npt.NDArray[np.float32]"]
 
 
 class OnnxGraphs:
     """The two graphs under one adapter, as the callables of `sync.decoding`."""
 
-    def __init__(self, sessions: tuple[Any, Any], options: tuple[Any, Any]) -> None:
-        """Use `sessions` (encoder, decoder) with the run options of one adapter."""
-        self._encoder, self._decoder = sessions
-        self._options = options
-        self._memory_names = [output.name for output in self._encoder.get_outputs()]
+    def __init__(self, graphs: tuple[Graph, Graph], *, alone: bool) -> None:
+        """Use `graphs` (encoder, decoder).
 
-    def encoder(self, batch: Batch) -> dict[str, npt.NDArray[np.float32]]:
-        """Memory of a batch: the decoder's inputs but for the prefix."""
-        feed = {"text": batch.text, "ids": batch.ids, "bits": batch.bits, "mask": batch.mask}
-        outputs = self._encoder.run(self._memory_names, feed, self._options[_ENCODER])
-        return {"mask": batch.mask, **dict(zip(self._memory_names, outputs, strict=True))}
+        Args:
+            alone: run every row of a batch alone and unpadded.
+        """
+        self._encoder, self._decoder = graphs
+        self._alone = alone
+
+    def encoder(self, batch: Batch) -> list[_Memory]:
+        """Memory of a batch: the decoder's inputs but for the prefix, for each run of it."""
+        return [self._encoded(part) for part in (_rows(batch) if self._alone else (batch,))]
 
     def decoder(
         self,
-        memory: dict[str, npt.NDArray[np.float32]],
+        memory: list[_Memory],
         prefix: npt.NDArray[np.int64],
         rows: Sequence[int] | None = None,
     ) -> Logits:
         """Logits of the decision after `prefix`, for some rows of the memory or for all."""
-        if rows is not None:
-            memory = {name: value.take(rows, axis=0) for name, value in memory.items()}
-        feed = {"prefix": prefix, **memory}
-        return Logits(*self._decoder.run(_LOGITS, feed, self._options[_DECODER]))
+        if not self._alone:
+            return self._decoded(_taken(memory[0], rows), prefix)
+        chosen = memory if rows is None else [memory[row] for row in rows]
+        return _stacked(
+            [self._decoded(one, prefix[row : row + 1]) for row, one in enumerate(chosen)]
+        )
+
+    def _encoded(self, batch: Batch) -> _Memory:
+        feed: dict[str, npt.NDArray[Any]] = {
+            "text": batch.text,
+            "ids": batch.ids,
+            "bits": batch.bits,
+            "mask": batch.mask,
+        }
+        names = self._encoder.outputs
+        outputs = self._encoder.run(names, feed)
+        return {"mask": batch.mask, **dict(zip(names, outputs, strict=True))}
+
+    def _decoded(self, memory: _Memory, prefix: npt.NDArray[np.int64]) -> Logits:
+        feed: dict[str, npt.NDArray[Any]] = {"prefix": prefix, **memory}
+        return Logits(*self._decoder.run(_LOGITS, feed))
 
 
 class OnnxPolicy:
@@ -91,35 +129,29 @@ class OnnxPolicy:
 
     wants_encoding = True
 
-    def __init__(self, base_dir: Path, *, threads: int = 1) -> None:
+    def __init__(
+        self, base_dir: Path, *, quantisation: Quantisation = "fp32", threads: int = 1
+    ) -> None:
         """Open the graphs in `base_dir`; only the factory policy is loaded.
 
         Args:
+            quantisation: which graphs; every step says it.
             threads: threads within one operation.
 
         Raises:
             PolicyFilesError: files are missing, damaged, or of another version of the encoding.
         """
-        self._description = _read_description(base_dir)
-        try:
-            self._table = TextTable(np.load(base_dir / TABLE_FILE), most_texts=_MOST_TEXTS)
-            self._sessions = (
-                _session(base_dir / ENCODER_FILE, threads),
-                _session(base_dir / DECODER_FILE, threads),
-            )
-        except Exception as error:  # onnxruntime's errors share no base but Exception
-            raise PolicyFilesError(f"{base_dir} cannot be loaded: export the base again") from error
-        self._slots = tuple(_slots_of(session) for session in self._sessions)
-        self._adapters: dict[str, _Adapter] = {}
-        self._graphs: dict[str, OnnxGraphs] = {
-            FACTORY_RELEASE: OnnxGraphs(self._sessions, (None, None))
-        }
+        self.quantisation: Quantisation = quantisation
+        self._base = read_base(base_dir)
+        self._threads = threads
+        self._table = TextTable(self._base.table, most_texts=_MOST_TEXTS)
+        self._graphs: dict[str, OnnxGraphs] = {FACTORY_RELEASE: self._opened({})}
         self._current = str(FACTORY_RELEASE)
 
     @property
     def base_digest(self) -> str:
         """SHA-256 (hex) of the base that adapters must belong to."""
-        return str(self._description["digest"])
+        return self._base.digest
 
     @property
     def table(self) -> TextTable:
@@ -136,13 +168,9 @@ class OnnxPolicy:
         """Releases that requests may name."""
         return tuple(self._graphs)
 
-    def slot_shapes(self, rank: int) -> dict[str, tuple[int, int]]:
+    def adapter_shapes(self, rank: int) -> dict[str, tuple[int, int]]:
         """Shapes of a whole adapter of one rank, by name of its tensors."""
-        slots = self._slots[_ENCODER] | self._slots[_DECODER]
-        return {
-            name: (slots[name][0], rank) if name.endswith(".lora_a") else (rank, slots[name][1])
-            for name in slots
-        }
+        return adapter_shapes(self._base, rank)
 
     def use(self, release_id: str) -> None:
         """Let `release_id` act where a request names none.
@@ -163,14 +191,12 @@ class OnnxPolicy:
         Raises:
             InstallError: the tensors fit another base ("base_mismatch"), or they or what the graphs
                 make of them are not finite ("not_finite"). What was loaded before is unchanged.
+            PolicyFilesError: the base's graphs have gone or changed since they were read.
         """
         if release_id == FACTORY_RELEASE:
             raise ValueError("the factory release is the base itself and takes no adapter")
-        self._check(tensors)
-        adapter = self._native_adapter(tensors)
-        graphs = OnnxGraphs(self._sessions, adapter.options)
+        graphs = self._opened(tensors)
         _probe(graphs, self._table.dim)
-        self._adapters[release_id] = adapter
         self._graphs[release_id] = graphs
 
     def unload(self, release_id: str) -> None:
@@ -178,7 +204,6 @@ class OnnxPolicy:
         if release_id == FACTORY_RELEASE:
             raise ValueError("the factory release is always there")
         self._graphs.pop(release_id, None)
-        self._adapters.pop(release_id, None)
         if self._current == release_id:
             self._current = FACTORY_RELEASE
 
@@ -227,46 +252,16 @@ class OnnxPolicy:
                 decisions=choice.decisions,
                 log_prob=choice.log_prob,
                 policy_version=release_id,
-                quantisation="fp32",
+                quantisation=self.quantisation,
             )
             for item, request, choice in zip(inputs, requests, choices, strict=True)
         ]
 
-    def _check(self, tensors: Mapping[str, npt.NDArray[np.float32]]) -> None:
-        """Names, shapes and values, before anything native sees them."""
-        slots = self._slots[_ENCODER] | self._slots[_DECODER]
-        for path in sorted({name.rpartition(".")[0] for name in tensors}):
-            first, second = f"{path}.lora_a", f"{path}.lora_b"
-            if first not in tensors or second not in tensors or first not in slots:
-                raise _mismatch(path)
-            a, b = tensors[first], tensors[second]
-            if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
-                raise _mismatch(path)
-            if a.shape[0] != slots[first][0] or b.shape[1] != slots[second][1]:
-                raise _mismatch(path)
-        if any(name.rpartition(".")[2] not in {"lora_a", "lora_b"} for name in tensors):
-            raise _mismatch("a tensor that is neither lora_a nor lora_b")
-        for name, value in tensors.items():
-            if not np.isfinite(value).all():
-                raise InstallError(f"{name} is not finite: train it again", reason="not_finite")
-
-    def _native_adapter(self, tensors: Mapping[str, npt.NDArray[np.float32]]) -> _Adapter:
-        """One native adapter per graph: a graph refuses names that it lacks."""
-        options: list[Any] = []
-        natives: list[Any] = []
-        with tempfile.TemporaryDirectory(prefix="adapter-") as folder:
-            for index, slots in enumerate(self._slots):
-                mine = {name: value for name, value in tensors.items() if name in slots}
-                if not mine:
-                    options.append(None)
-                    continue
-                # the runtime maps the file, which stays in memory after its name is gone
-                path = Path(folder) / f"{index}.onnx_adapter"
-                natives.append(_written_adapter(path, mine))
-                run_options = onnxruntime.RunOptions()
-                run_options.add_active_adapter(natives[-1])
-                options.append(run_options)
-        return _Adapter((options[_ENCODER], options[_DECODER]), tuple(natives))
+    def _opened(self, tensors: Mapping[str, npt.NDArray[np.float32]]) -> OnnxGraphs:
+        graphs = open_graphs(
+            self._base, merged(self._base, tensors), self.quantisation, threads=self._threads
+        )
+        return OnnxGraphs(graphs, alone=self.quantisation != "fp32")
 
 
 def batches(rows: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:
@@ -291,62 +286,42 @@ def batches(rows: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:
     return parts[::-1]
 
 
-def _mismatch(path: str) -> InstallError:
-    return InstallError(
-        f"the adapter does not fit this base at {path}: ask for one made for it",
-        reason="base_mismatch",
-    )
-
-
 def _encoded(request: PolicyRequest) -> EncodedInput:
     if request.encoded is None:
         raise ValueError("requests to this policy carry the encoded observation")
     return request.encoded
 
 
-def _read_description(base_dir: Path) -> dict[str, Any]:
-    path = base_dir / BASE_FILE
-    try:
-        description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        version = description["policy_io_version"]
-        str(description["digest"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise PolicyFilesError(f"{path} cannot be read: export the base again") from error
-    if version != POLICY_IO_VERSION:
-        raise PolicyFilesError(
-            f"{path} is for encoding {version}, this program has {POLICY_IO_VERSION}: "
-            "export the base again"
+def _rows(batch: Batch) -> Iterator[Batch]:
+    """Each row of a batch as a batch of its own, without padding."""
+    for row, length in enumerate(batch.mask.sum(axis=1).astype(int).tolist()):
+        one = slice(row, row + 1)
+        yield Batch(
+            batch.text[one, :length],
+            batch.ids[one, :length],
+            batch.bits[one, :length],
+            batch.mask[one, :length],
         )
-    return description
 
 
-def _session(path: Path, threads: int) -> Any:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+def _taken(memory: _Memory, rows: Sequence[int] | None) -> _Memory:
+    if rows is None:
+        return memory
+    return {name: value.take(rows, axis=0) for name, value in memory.items()}
 
 
-def _slots_of(session: Any) -> dict[str, list[int]]:
-    """Shapes of the graph's optional inputs by name; the axis of the rank means nothing."""
-    return {slot.name: list(slot.shape) for slot in session.get_overridable_initializers()}
-
-
-def _written_adapter(path: Path, tensors: Mapping[str, npt.NDArray[np.float32]]) -> Any:
-    values = {
-        name: onnxruntime.OrtValue.ortvalue_from_numpy(
-            np.ascontiguousarray(value, dtype=np.float32)
-        )
-        for name, value in tensors.items()
-    }
-    file = onnxruntime.AdapterFormat()
-    file.set_parameters(values)
-    file.export_adapter(str(path))
-    adapter = onnxruntime.LoraAdapter()
-    adapter.Load(str(path))
-    return adapter
+def _stacked(parts: list[Logits]) -> Logits:
+    """Rows of logits as one; pointers to tokens that a row does not have are zero."""
+    if len(parts) == 1:
+        return parts[0]
+    pointers = np.zeros((len(parts), max(one.pointers.shape[1] for one in parts)), np.float32)
+    for row, one in enumerate(parts):
+        pointers[row, : one.pointers.shape[1]] = one.pointers[0]
+    return Logits(
+        np.concatenate([one.types for one in parts]),
+        pointers,
+        np.concatenate([one.words for one in parts]),
+    )
 
 
 def _probe(graphs: OnnxGraphs, width: int) -> None:

@@ -1,27 +1,42 @@
-"""A base network as two ONNX graphs with LoRA slots, a text table and a description.
+"""A base network as ONNX graphs, a text table and a description.
 
-    encoder.onnx     text, ids, bits, mask → memory, pointer keys, the decoder's cross K and V
-    decoder.onnx     prefix, mask and the encoder's outputs → logits of the next decision
-    text_table.npy   float16 [BUCKETS, d] where that loses nothing, else float32
-    base.json        digest, family, sizes, version of the encoding
+    encoder.onnx         text, ids, bits, mask → memory, pointer keys, the decoder's cross K and V
+    decoder.onnx         prefix, mask and the encoder's outputs → logits of the next decision
+    encoder.int8.onnx    the same with 8-bit products (`exporters.graph_builder`)
+    decoder.int8.onnx
+    weights.safetensors  every parameter of the graphs, float32
+    text_table.npy       float16 [BUCKETS, d] where that loses nothing, else float32
+    base.json            digest, family, sizes, versions, which layers adapters change, which
+                         weights each graph reads, and the digests of the other files
 
-Every linear layer that adapters change gets two optional inputs, `<module path>.lora_a` [in, r]
-and `<module path>.lora_b` [r, out], which default to rank 0: without an adapter the graph is
-exactly the base. The cross-attention's k and v are computed in the encoder graph, and so their
-slots are there. Notation: B batch, L tokens, P prefix, H heads, k width of a head, d width.
+A graph with its weights is exactly the base. An adapter's factors change `<module path>.weight_t`
+[in, out] to W + A B when a phone opens the graphs (docs/adr/0012). The cross-attention's k and v
+are computed in the encoder graph. Notation: B batch, L tokens, P prefix, H heads, k width of a
+head, d width.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 import torch
+from safetensors.numpy import save_file
 from torch import nn
 
-from device_runtime.policy import BASE_FILE, DECODER_FILE, ENCODER_FILE, TABLE_FILE
+from device_runtime.policy import (
+    BASE_FILE,
+    DECODER,
+    ENCODER,
+    QUANTISATIONS,
+    TABLE_FILE,
+    WEIGHTS_FILE,
+    graph_file,
+    weight_places,
+)
 from exporters.errors import GraphError
 from exporters.families.layout_t5 import FAMILY, LORA_TARGETS, NEVER, LayoutT5
 from exporters.graph_builder import Axes, GraphBuilder
@@ -39,31 +54,50 @@ _FARTHEST = 128
 
 
 def export_base(network: LayoutT5, directory: Path, *, digest: str) -> None:
-    """Write the four files of `network` to `directory`; base.json comes last.
+    """Write the files of `network` to `directory`; base.json comes last.
 
     Args:
         network: a base without adapters.
         digest: what `exporters.base.base_digest` says of it.
 
     Raises:
-        GraphError: the graphs lack a LoRA slot.
+        GraphError: a weight is not finite, or a layer that adapters change is in no graph.
     """
     if any(".lora_" in name for name in network.state_dict()):
         raise ValueError("a base is exported without adapters: keep the network you attached to")
     directory.mkdir(parents=True, exist_ok=True)
-    encoder, decoder = _EncoderGraph(network), _DecoderGraph(network)
-    _check_slots(network, [*encoder.graph.adapted, *decoder.graph.adapted])
-    onnx.save(encoder.graph.model(), directory / ENCODER_FILE)
-    onnx.save(decoder.graph.model(), directory / DECODER_FILE)
-    np.save(directory / TABLE_FILE, _smallest(network.text_table.detach().numpy()))
-    _write_description(network, directory, digest)
+    table = network.text_table.detach().numpy()
+    graphs = {quantisation: _graphs_of(network, quantisation) for quantisation in QUANTISATIONS}
+    first = graphs[QUANTISATIONS[0]]
+    adapted = [path for graph in first.values() for path in graph.adapted]
+    _check_adapted(network, adapted)
+    weights = {name: one for graph in first.values() for name, one in graph.weights.items()}
+    _check_finite({**weights, "text_table": table})
+    save_file(weights, directory / WEIGHTS_FILE)
+    places = weight_places(directory / WEIGHTS_FILE)
+    for quantisation, both in graphs.items():
+        for name, graph in both.items():
+            path = directory / graph_file(name, quantisation)
+            onnx.save(graph.model(WEIGHTS_FILE, places), path)
+            onnx.checker.check_model(path, full_check=True)
+    np.save(directory / TABLE_FILE, _smallest(table))
+    read = {name: list(graph.weights) for name, graph in first.items()}
+    _write_description(network, directory, digest=digest, adapted=adapted, weights=read)
+
+
+def _graphs_of(network: LayoutT5, quantisation: str) -> dict[str, GraphBuilder]:
+    int8 = quantisation == "int8"
+    return {
+        ENCODER: _EncoderGraph(network, int8=int8).graph,
+        DECODER: _DecoderGraph(network, int8=int8).graph,
+    }
 
 
 class _T5Graph:
     """What both graphs are made of."""
 
-    def __init__(self, network: LayoutT5, name: str) -> None:
-        self.graph = GraphBuilder(name)
+    def __init__(self, network: LayoutT5, name: str, *, int8: bool) -> None:
+        self.graph = GraphBuilder(name, int8=int8)
         self.network = network
         self.heads, self.width = network.config.heads, network.config.d_model
         self.head_width = self.width // self.heads
@@ -145,8 +179,8 @@ class _T5Graph:
 class _EncoderGraph(_T5Graph):
     """Tokens → everything that depends on the observation alone."""
 
-    def __init__(self, network: LayoutT5) -> None:
-        super().__init__(network, "encoder")
+    def __init__(self, network: LayoutT5, *, int8: bool) -> None:
+        super().__init__(network, ENCODER, int8=int8)
         graph = self.graph
         text = graph.input("text", ("batch", "tokens", self.width))
         ids = graph.input("ids", ("batch", "tokens", len(ID_COLUMNS)), "int64")
@@ -188,8 +222,8 @@ class _EncoderGraph(_T5Graph):
 class _DecoderGraph(_T5Graph):
     """Prefix and memory → logits of the decision after the prefix."""
 
-    def __init__(self, network: LayoutT5) -> None:
-        super().__init__(network, "decoder")
+    def __init__(self, network: LayoutT5, *, int8: bool) -> None:
+        super().__init__(network, DECODER, int8=int8)
         graph = self.graph
         prefix = graph.input("prefix", ("batch", "prefix", 2), "int64")
         mask = graph.input("mask", ("batch", "tokens"))
@@ -286,7 +320,7 @@ def _smallest(table: np.ndarray[Any, np.dtype[np.float32]]) -> np.ndarray[Any, A
     return half if np.array_equal(half.astype(np.float32), table) else table
 
 
-def _check_slots(network: LayoutT5, paths: list[str]) -> None:
+def _check_adapted(network: LayoutT5, paths: list[str]) -> None:
     wanted = [
         path
         for path, module in network.named_modules()
@@ -294,16 +328,36 @@ def _check_slots(network: LayoutT5, paths: list[str]) -> None:
     ]
     if sorted(wanted) != sorted(paths):
         odd = sorted(set(wanted) ^ set(paths)) or sorted(paths)
-        raise GraphError(f"LoRA slots differ from the network's layers at {odd}")
+        raise GraphError(f"the graphs' adapted layers differ from the network's at {odd}")
 
 
-def _write_description(network: LayoutT5, directory: Path, digest: str) -> None:
+def _check_finite(weights: dict[str, np.ndarray[Any, Any]]) -> None:
+    for name, value in weights.items():
+        if not np.isfinite(value).all():
+            raise GraphError(f"{name} of the base is not finite: train the base again")
+
+
+def _write_description(
+    network: LayoutT5,
+    directory: Path,
+    *,
+    digest: str,
+    adapted: list[str],
+    weights: dict[str, list[str]],
+) -> None:
+    names = [graph_file(name, one) for name in (ENCODER, DECODER) for one in QUANTISATIONS]
     description = {
         "digest": digest,
         "family": FAMILY,
         "policy_io_version": POLICY_IO_VERSION,
         "graph_version": GRAPH_VERSION,
         "config": network.config.as_dict(),
+        "adapted": adapted,
+        "weights": weights,
+        "files": {
+            name: hashlib.sha256((directory / name).read_bytes()).hexdigest()
+            for name in (*names, WEIGHTS_FILE, TABLE_FILE)
+        },
     }
     text = json.dumps(description, indent=2)
     (directory / BASE_FILE).write_text(text + "\n", encoding="utf-8")

@@ -1,6 +1,6 @@
 """Bases that carry their graphs beside their weights, so that a phone without torch can run them.
 
-    card.json  weights.safetensors  graphs/{encoder.onnx,decoder.onnx,text_table.npy,base.json}
+    card.json  weights.safetensors  graphs/{base.json and what it lists}
 
 This module loads nothing but JSON: whoever only wants to run a base asks here first.
 """
@@ -16,7 +16,7 @@ DEFAULT_BASE_DIR = Path(__file__).parent / "bases" / "layout_t5_s"
 
 CARD_FILE = "card.json"
 GRAPHS_DIR = "graphs"
-GRAPH_VERSION = 3
+GRAPH_VERSION = 4
 """Changes whenever the same base would be exported to other graphs."""
 
 

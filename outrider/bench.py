@@ -89,7 +89,7 @@ def _some_adapter(policy: OnnxPolicy) -> dict[str, npt.NDArray[np.float32]]:
     import numpy as np
 
     random = np.random.default_rng(0)
-    shapes = policy.slot_shapes(_RANK)
+    shapes = policy.adapter_shapes(_RANK)
     return {
         name: random.normal(0, 0.01, shape).astype(np.float32) for name, shape in shapes.items()
     }

@@ -1,4 +1,4 @@
-"""Exported graphs: axes, slots, agreement with torch, and one export for all who ask."""
+"""Exported graphs: axes, weights, agreement with torch, and one export for all who ask."""
 
 import copy
 import json
@@ -25,6 +25,7 @@ from exporters.families.layout_t5 import (
 )
 from exporters.parity import check
 from sync.decoding import Batch, decide
+from sync.policy_io import POLICY_IO_VERSION
 
 
 def shapes(path):
@@ -44,20 +45,20 @@ def test_graphs_have_symbolic_batch_tokens_and_prefix(base_dir):
     assert decoder["pointers"] == ["batch", "tokens"]
 
 
-def test_every_adapted_layer_has_its_slots_in_one_graph_only(base_dir, tensors):
-    slots = [
-        {name for name in shapes(base_dir / file) if ".lora_" in name}
-        for file in ("encoder.onnx", "decoder.onnx")
-    ]
-    assert slots[0] | slots[1] == set(tensors)
-    assert not slots[0] & slots[1]
-    assert "decoder.block.0.layer.1.EncDecAttention.k.lora_a" in slots[0]
+def test_every_adapted_layer_is_read_by_one_graph_only(base_dir, tensors):
+    description = json.loads((base_dir / "base.json").read_text())
+    read = [set(description["weights"][name]) for name in ("encoder", "decoder")]
+    wanted = {name.rpartition(".")[0] for name in tensors}
+    assert set(description["adapted"]) == wanted
+    assert {f"{path}.weight_t" for path in wanted} <= read[0] | read[1]
+    assert not read[0] & read[1]
+    assert "decoder.block.0.layer.1.EncDecAttention.k.weight_t" in read[0]
 
 
 def test_description_names_the_base(base_dir, network):
     description = json.loads((base_dir / "base.json").read_text())
     assert description["digest"] == base_digest(network)
-    assert description["policy_io_version"] == "layout_t5/1"
+    assert description["policy_io_version"] == POLICY_IO_VERSION
 
 
 def test_the_networks_choices_are_varied(adapted, encoded):
@@ -147,10 +148,10 @@ def test_those_who_ask_at_once_share_one_export(base_source, tmp_path, monkeypat
     assert not found
 
 
-def test_forgotten_slots_fail_the_export(network, tensors):
+def test_forgotten_layers_fail_the_export(network, tensors):
     paths = {name.rpartition(".")[0] for name in tensors} - {"type_head"}
     with pytest.raises(GraphError, match="type_head"):
-        onnx_graph._check_slots(network, sorted(paths))
+        onnx_graph._check_adapted(network, sorted(paths))
 
 
 def test_network_with_an_adapter_is_not_exported(base_source, tmp_path):

@@ -66,7 +66,7 @@ class Fleet:
         self.data = pack(
             {
                 name: random.normal(0, 0.3, shape).astype(np.float32)
-                for name, shape in policy.slot_shapes(4).items()
+                for name, shape in policy.adapter_shapes(4).items()
             },
             base_digest=policy.base_digest,
             policy_io_version=POLICY_IO_VERSION,

@@ -1,0 +1,189 @@
+"""A base's exported files as a phone reads them: checked whole, weights in memory, graphs opened.
+
+Everything a graph computes with is given to it from memory when it is opened, also what it would
+find in the file itself. So whoever overwrites a file later changes no policy that acts, and a graph
+under an adapter differs from the base's in nothing but values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+
+from device_runtime.errors import PolicyFilesError
+from sync.policy_io import POLICY_IO_VERSION
+
+Quantisation = Literal["fp32", "int8"]
+FloatArray = npt.NDArray[np.float32]
+
+ENCODER, DECODER = "encoder", "decoder"
+TABLE_FILE, WEIGHTS_FILE, BASE_FILE = "text_table.npy", "weights.safetensors", "base.json"
+QUANTISATIONS: tuple[Quantisation, ...] = ("fp32", "int8")
+"""How graphs compute their large products; steps are tagged with it."""
+
+WEIGHT_SUFFIX = ".weight_t"
+"""Ends the name of a linear layer's weight [in, out]; its module path comes before."""
+
+
+@dataclass(frozen=True, slots=True)
+class BaseFiles:
+    """What one base's folder holds.
+
+    Attributes:
+        directory: the folder.
+        digest: SHA-256 (hex) of the base that adapters must belong to.
+        adapted: module paths of the layers that adapters change.
+        weights: float32 by name, read-only.
+        read_by: names of the weights that each graph reads.
+        table: float [BUCKETS, d], the text table.
+    """
+
+    directory: Path
+    digest: str
+    adapted: tuple[str, ...]
+    weights: Mapping[str, FloatArray]
+    read_by: Mapping[str, tuple[str, ...]]
+    table: npt.NDArray[Any]  # float16 or float32
+
+
+class Graph:
+    """One graph opened with the values that it computes with."""
+
+    def __init__(self, path: Path, values: Mapping[str, FloatArray], *, threads: int) -> None:
+        """Open the graph in `path`; unknown names and other shapes are errors of onnxruntime's."""
+        # The runtime reads these arrays for as long as the graph is open, and does not keep them.
+        self._values = {
+            name: onnxruntime.OrtValue.ortvalue_from_numpy(value) for name, value in values.items()
+        }
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.add_external_initializers(list(self._values), list(self._values.values()))
+        self._session = onnxruntime.InferenceSession(
+            path, options, providers=["CPUExecutionProvider"]
+        )
+        self.outputs = tuple(one.name for one in self._session.get_outputs())
+
+    def run(
+        self, wanted: Sequence[str], feed: Mapping[str, npt.NDArray[Any]]
+    ) -> list[npt.NDArray[np.float32]]:
+        """The outputs named in `wanted`, in that order."""
+        found: list[npt.NDArray[np.float32]] = self._session.run(wanted, feed)
+        return found
+
+
+def graph_file(name: str, quantisation: str) -> str:
+    """The file of a graph, `ENCODER` or `DECODER`."""
+    return f"{name}.onnx" if quantisation == "fp32" else f"{name}.{quantisation}.onnx"
+
+
+def weight_places(path: Path) -> dict[str, tuple[int, int]]:
+    """Offset and length, bytes, of each tensor in a safetensors file.
+
+    Raises:
+        ValueError, KeyError, struct.error: the file is none.
+    """
+    return {name: place for name, (_, place) in _weight_entries(path.read_bytes()).items()}
+
+
+def read_base(directory: Path) -> BaseFiles:
+    """The base in `directory`, every file as base.json lists it.
+
+    Raises:
+        PolicyFilesError: files are missing, damaged, of another base, or of another version of the
+            encoding; or a weight is not finite.
+    """
+    described = _read_description(directory / BASE_FILE)
+    try:
+        contents = {name: (directory / name).read_bytes() for name in described["files"]}
+        for name, digest in described["files"].items():
+            if hashlib.sha256(contents[name]).hexdigest() != digest:
+                raise _unusable(directory, f"{name} is not the one that {BASE_FILE} lists")
+        base = BaseFiles(
+            directory,
+            digest=str(described["digest"]),
+            adapted=tuple(described["adapted"]),
+            weights=_read_weights(contents[WEIGHTS_FILE]),
+            read_by={name: tuple(described["weights"][name]) for name in (ENCODER, DECODER)},
+            table=np.load(directory / TABLE_FILE),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+        raise _unusable(directory, str(error)) from error
+    for name, value in {**base.weights, TABLE_FILE: base.table}.items():
+        if not np.isfinite(value).all():
+            raise _unusable(directory, f"{name} is not finite")
+    return base
+
+
+def open_graphs(
+    base: BaseFiles, weights: Mapping[str, FloatArray], quantisation: str, *, threads: int
+) -> tuple[Graph, Graph]:
+    """Encoder and decoder of `base`, computing with `weights`.
+
+    Raises:
+        PolicyFilesError: a graph cannot be opened, or not with these weights.
+    """
+    try:
+        encoder, decoder = (
+            Graph(
+                base.directory / graph_file(name, quantisation),
+                {one: weights[one] for one in base.read_by[name]},
+                threads=threads,
+            )
+            for name in (ENCODER, DECODER)
+        )
+    except Exception as error:  # onnxruntime's errors share no base but Exception
+        raise _unusable(base.directory, f"a graph cannot be opened: {error}") from error
+    return encoder, decoder
+
+
+def _read_description(path: Path) -> dict[str, Any]:
+    try:
+        description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        version = description["policy_io_version"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise PolicyFilesError(f"{path} cannot be read: export the base again") from error
+    if version != POLICY_IO_VERSION:
+        raise PolicyFilesError(
+            f"{path} is for encoding {version}, this program has {POLICY_IO_VERSION}: "
+            "export the base again"
+        )
+    return description
+
+
+def _read_weights(data: bytes) -> Mapping[str, FloatArray]:
+    return MappingProxyType(
+        {
+            name: np.frombuffer(data, np.float32, length // 4, offset).reshape(shape)
+            for name, (shape, (offset, length)) in _weight_entries(data).items()
+        }
+    )
+
+
+def _weight_entries(data: bytes) -> dict[str, tuple[list[int], tuple[int, int]]]:
+    """Shape, offset and length of the float32 tensors in a safetensors file, by name."""
+    (size,) = struct.unpack_from("<Q", data)
+    header = json.loads(data[8 : 8 + size])
+    entries = {}
+    for name, entry in header.items():
+        if entry["dtype"] != "F32":
+            raise ValueError(f"{name} is {entry['dtype']}, not F32")
+        first, last = entry["data_offsets"]
+        entries[name] = (entry["shape"], (8 + size + first, last - first))
+    return entries
+
+
+def _unusable(directory: Path, why: str) -> PolicyFilesError:
+    return PolicyFilesError(f"{directory} cannot be loaded ({why}): export the base again")
