@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import nn
 
 from cloud_learner.batch import StepSample
-from cloud_learner.replay import SuccessMemory
-from cloud_learner.scoring import Scorer
+from cloud_learner.ports import StepScorer
 from exporters.dropout import dropping
 from exporters.families.layout_t5 import LayoutT5
 
@@ -41,6 +41,18 @@ class ImitationSettings:
     max_grad_norm: float = 1.0
 
 
+class StepSource(Protocol):
+    """Where demonstrated steps come from: `replay.SuccessMemory`, or a window over a stream."""
+
+    def __len__(self) -> int:
+        """How many demonstrations there are to draw from."""
+        ...
+
+    def sample_steps(self, count: int, generator: np.random.Generator) -> list[StepSample]:
+        """`count` usable steps, with replacement."""
+        ...
+
+
 class Imitation:
     """Behaviour cloning on groups of demonstrations; `update` until `finished`.
 
@@ -53,12 +65,12 @@ class Imitation:
 
     def __init__(
         self,
-        policy: Scorer,
+        policy: StepScorer,
         trainable: Sequence[nn.Parameter],
         *,
         network: LayoutT5,
         settings: ImitationSettings,
-        demonstrations: Mapping[str, SuccessMemory],
+        demonstrations: Mapping[str, StepSource],
         seed: int,
     ) -> None:
         self.settings = settings
@@ -69,17 +81,27 @@ class Imitation:
         self._demonstrations = demonstrations
         self._generator = np.random.default_rng(seed)
         self._noise = torch.Generator().manual_seed(seed)
-        self.optimiser = torch.optim.Adam(self._trainable, lr=settings.learning_rate)
+        self.optimiser = torch.optim.Adam(self._trainable, lr=settings.learning_rate, fused=True)
 
     @property
     def finished(self) -> bool:
         """Whether the schedule has run out."""
         return self.updates >= self.settings.updates
 
-    def update(self) -> dict[str, float]:
-        """One optimiser step; its loss and learning rate."""
+    @property
+    def progress(self) -> float:
+        """Share of the schedule that has run, 0..1."""
+        return min(self.updates / max(self.settings.updates, 1), 1.0)
+
+    def update(self, progress: float | None = None) -> dict[str, float]:
+        """One optimiser step; its loss and learning rate.
+
+        Args:
+            progress: where on the learning rate's schedule this step stands, 0..1; `progress` of
+                the updates themselves where not given.
+        """
         settings = self.settings
-        progress = min(self.updates / max(settings.updates, 1), 1.0)
+        progress = self.progress if progress is None else progress
         rate = settings.learning_rate * (0.1 + 0.45 * (1.0 + float(np.cos(np.pi * progress))))
         for group in self.optimiser.param_groups:
             group["lr"] = rate
@@ -92,6 +114,22 @@ class Imitation:
         self.optimiser.step()
         self.updates += 1
         return {"imitation_loss": float(loss.detach()), "learning_rate": rate}
+
+    def state(self) -> dict[str, Any]:  # Any: torch's and numpy's own nested states
+        """What a later process needs to go on as if nothing had happened, beside the weights."""
+        return {
+            "updates": self.updates,
+            "optimiser": self.optimiser.state_dict(),
+            "generator": self._generator.bit_generator.state,
+            "noise": self._noise.get_state(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state` once said; the weights are the caller's to restore."""
+        self.updates = int(state["updates"])
+        self.optimiser.load_state_dict(dict(state["optimiser"]))
+        self._generator.bit_generator.state = state["generator"]
+        self._noise.set_state(state["noise"])
 
     def _noise_seed(self) -> int:
         return int(torch.randint(2**31, (1,), generator=self._noise))

@@ -7,7 +7,7 @@ share a padded batch: together half the time of side paths over one batch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn import functional
 
 from cloud_learner.batch import StepBatch, StepSample, step_batch
 from exporters.families.layout_t5 import LayoutT5
@@ -74,9 +75,12 @@ class Scorer:
     def __call__(self, samples: Sequence[StepSample]) -> Scores:
         """Scores of `samples`, in their order, with gradients to the adapter."""
         weights = self._weights()
+        texts = self._embedded(samples) if self._trains_texts else None
         order, parts = [], []
         for bucket in _buckets(samples):
-            batch = self._batch([samples[index] for index in bucket])
+            batch = step_batch([samples[index] for index in bucket], self._table)
+            if texts is not None:
+                batch = replace(batch, text=texts(batch.text_rows))
             raw: _Raw = functional_call(self._network, weights, (batch,))
             parts.append((raw, batch))
             order.extend(bucket)
@@ -99,7 +103,8 @@ class Scorer:
         weights = self._weights() if missing else {}
         for bucket in _buckets(missing):
             chosen = [missing[index] for index in bucket]
-            raw: _Raw = functional_call(self._network, weights, (self._batch(chosen),))
+            batch = step_batch(chosen, self._table)
+            raw: _Raw = functional_call(self._network, weights, (batch,))
             for sample, rows in zip(chosen, raw.log_probs.numpy(), strict=True):
                 sample.reference = _kept(rows, sample)
 
@@ -108,16 +113,18 @@ class Scorer:
             return {}
         return {f"network.{name}": value for name, value in merged_weights(self._adapted).items()}
 
-    def _batch(self, samples: Sequence[StepSample]) -> StepBatch:
-        batch = step_batch(samples, self._table)
-        if not self._trains_texts:
-            return batch
-        unique, places = torch.unique(batch.text_rows, return_inverse=True)
-        texts = self._table.texts
-        vectors = self._network.network.embed_texts(
-            [texts[row] if row >= 0 else "" for row in unique]
-        )
-        return replace(batch, text=vectors[places])
+    def _embedded(self, samples: Sequence[StepSample]) -> Callable[[Tensor], Tensor]:
+        """From text rows (-1 for padding) to vectors with a gradient to the network's table.
+
+        Every text is embedded once an update, however often it is shown.
+        """
+        rows = np.unique(np.concatenate([sample.text_rows for sample in samples]))
+        known = self._table.texts
+        vectors = self._network.network.embed_texts(["", *(known[row] for row in rows)])
+        places = np.zeros(len(known) + 1, dtype=np.int64)
+        places[rows] = np.arange(1, len(rows) + 1)
+        by_row = torch.from_numpy(places)  # its last entry, which -1 names, is that of ""
+        return lambda text_rows: functional.embedding(by_row[text_rows], vectors)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,10 @@ Notation: B batch, L tokens, C categories, K facts, D decisions, d width.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -116,8 +118,8 @@ class LayoutT5(nn.Module):
 
     def embed_texts(self, texts: Sequence[str]) -> Tensor:
         """float32 [len(texts), d]: as `TextTable.embed`, but with a gradient to the table."""
-        bags = [buckets_of(text) for text in texts]
-        rows = torch.tensor([row for bag in bags for row in bag], dtype=torch.int64)
+        bags = [_bag(text) for text in texts]
+        rows = torch.from_numpy(np.concatenate(bags))
         ends = torch.tensor([0, *map(len, bags)], dtype=torch.int64).cumsum(0)
         return functional.embedding_bag(rows, self.text_table, ends[:-1], mode="mean")
 
@@ -179,6 +181,11 @@ class LayoutT5(nn.Module):
         queries = self.pointer_query(hidden) * self.config.d_model**-0.5
         pointers = torch.matmul(queries, pointer_keys.transpose(1, 2))
         return self.type_head(hidden), pointers, self.word_head(hidden)
+
+
+@lru_cache(maxsize=65536)
+def _bag(text: str) -> npt.NDArray[np.int64]:
+    return np.array(buckets_of(text), dtype=np.int64)
 
 
 def additive_mask(mask: Tensor) -> Tensor:
