@@ -10,7 +10,7 @@ An adapter's tensors leave this module ready for the ONNX graphs: for a linear l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -19,10 +19,10 @@ from peft.tuners.lora import Linear as LoraLinear
 from torch import Tensor, nn
 
 from exporters.errors import AdapterMismatchError
-from exporters.families.layout_t5 import LORA_TARGETS, LayoutT5
+from exporters.families.layout_t5 import LORA_TARGETS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -30,14 +30,23 @@ DEFAULT_RANK = 16
 _SCALING = 2.0
 _NAME = "default"
 
+Network = TypeVar("Network", bound=nn.Module)
 
-def attach(network: LayoutT5, rank: int = DEFAULT_RANK, *, seed: int = 0) -> LayoutT5:
+
+def attach(
+    network: Network,
+    rank: int = DEFAULT_RANK,
+    *,
+    seed: int = 0,
+    targets: Sequence[str] = LORA_TARGETS,
+) -> Network:
     """Put a fresh adapter on `network` in place; it changes nothing until it is trained.
 
     Afterwards only the adapter's tensors require gradients.
 
     Args:
         seed: of the A factors; the B factors start at zero.
+        targets: last parts of the names of the linear layers that it changes.
     """
     if next(_layers(network), None) is not None:
         raise ValueError("the network has an adapter already; attach to a fresh base")
@@ -45,7 +54,7 @@ def attach(network: LayoutT5, rank: int = DEFAULT_RANK, *, seed: int = 0) -> Lay
         r=rank,
         lora_alpha=int(_SCALING * rank),
         lora_dropout=0.0,
-        target_modules=list(LORA_TARGETS),
+        target_modules=list(targets),
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -53,7 +62,7 @@ def attach(network: LayoutT5, rank: int = DEFAULT_RANK, *, seed: int = 0) -> Lay
     return network
 
 
-def adapter_tensors(network: LayoutT5) -> dict[str, npt.NDArray[np.float32]]:
+def adapter_tensors(network: nn.Module) -> dict[str, npt.NDArray[np.float32]]:
     """The adapter as float32 arrays by name, as phones apply it (copies)."""
     tensors = {}
     for path, layer in _layers(network):
@@ -63,7 +72,7 @@ def adapter_tensors(network: LayoutT5) -> dict[str, npt.NDArray[np.float32]]:
     return tensors
 
 
-def load_tensors(network: LayoutT5, tensors: Mapping[str, npt.NDArray[np.float32]]) -> None:
+def load_tensors(network: nn.Module, tensors: Mapping[str, npt.NDArray[np.float32]]) -> None:
     """Overwrite the adapter of `network` with `tensors`; none at all means the base as it is.
 
     Raises:
@@ -88,14 +97,14 @@ def load_tensors(network: LayoutT5, tensors: Mapping[str, npt.NDArray[np.float32
             b.copy_(torch.from_numpy(np.ascontiguousarray(tensors[f"{path}.lora_b"].T) / _SCALING))
 
 
-def zero_adapter(network: LayoutT5) -> None:
+def zero_adapter(network: nn.Module) -> None:
     """Make the adapter of `network` change nothing, and leave its A factors for training."""
     with torch.no_grad():
         for _, layer in _layers(network):
             _factors(layer)[1].zero_()
 
 
-def merged_weights(network: LayoutT5) -> dict[str, Tensor]:
+def merged_weights(network: nn.Module) -> dict[str, Tensor]:
     """W + B A of every adapted layer by "<module path>.weight", with gradients to the factors."""
     merged = {}
     for path, layer in _layers(network):
