@@ -134,6 +134,7 @@ class Practice:
         group_size: episodes in a row that play the same task on the same look (1: no groups).
         curriculum: how templates are weighed.
         records: what came of each template so far.
+        asked: how often what learns asks for a template, where 1 is normal.
     """
 
     new_share: float
@@ -143,6 +144,12 @@ class Practice:
         default_factory=lambda: CurriculumSettings(enabled=False)
     )
     records: Mapping[str, Record] = field(default_factory=dict)
+    asked: Mapping[str, float] = field(default_factory=dict)
+
+    def chances(self, templates: Sequence[TemplateInfo]) -> dict[str, float]:
+        """How likely each of these templates is the next one."""
+        names = [info.name for info in templates]
+        return weights(self.records, names, self.curriculum, asked=self.asked)
 
 
 def training(
@@ -154,7 +161,7 @@ def training(
     """
     size = practice.group_size
     chances = {
-        app: weights(practice.records, [info.name for info in templates], practice.curriculum)
+        app: practice.chances(templates)
         for app, templates in ((True, content.new), (False, content.old))
         if templates
     }

@@ -101,7 +101,8 @@ class Facts:
         settled: the learner says that it delivers nothing more.
         active_s: how long the campaign has run, pauses left out.
         next_version: version of the next release.
-        records: what came of each template in training; only kept while learning.
+        records: what came of each template in training; only read while learning.
+        asked: how often what learns asks for a template, where 1 is normal.
     """
 
     templates: tuple[TemplateInfo, ...] = ()
@@ -115,6 +116,7 @@ class Facts:
     active_s: float = 0.0
     next_version: int = 1
     records: Mapping[str, Record] = field(default_factory=dict)
+    asked: Mapping[str, float] = field(default_factory=dict)
 
     def tally(self, batch: str) -> Tally:
         """The tally of a batch, zero where nothing was issued."""
@@ -306,6 +308,7 @@ def _learn(settings: CampaignSettings, state: CampaignState, facts: Facts) -> Mo
         group_size=settings.group_size,
         curriculum=settings.curriculum,
         records=facts.records,
+        asked=facts.asked,
     )
     plan = training(content, practice, first=facts.tally(TRAIN).issued, count=room)
     again = shown_again(content, practice, first=facts.tally(SHOW_AGAIN).issued)

@@ -113,6 +113,7 @@ class CampaignStore:
                 active_s=active_s,
                 next_version=max(latest, published_version) + 1,
                 records=template_records(connection) if with_records else {},
+                asked=learner.get("template_weights", {}),
             )
 
     def apply(self, move: Move, *, active_s: float, env_steps: int) -> None:

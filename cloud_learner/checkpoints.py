@@ -1,6 +1,6 @@
 """Resumable learner state on disk: whole or not at all, and the one before it beside it.
 
-A checkpoint holds what cannot be read back from the store: weights, optimiser, critic and how far
+A checkpoint holds what cannot be read back from the store: weights, optimiser, critics and how far
 the learner has come. Replay and demonstrations are read from the store again.
 
     8 bytes   ORCKPT02
@@ -63,7 +63,8 @@ class Checkpoint:
         network: what the tensors belong to.
         adapter, reference: adapter tensors by parameter name (float32); the reference is empty
             until the warm-up is over.
-        critic, optimiser: state dictionaries; empty before the warm-up is over.
+        learner: name of what learnt it; empty before anything was.
+        algorithm: its own state (critics, optimiser, counters); empty before it began.
         warm_up_updates: optimiser steps of the warm-up so far.
         round_index: rounds of learning so far.
         consumed_row: highest episode row that was read.
@@ -74,8 +75,8 @@ class Checkpoint:
     network: NetworkIdentity
     adapter: dict[str, Tensor] = field(default_factory=dict)
     reference: dict[str, Tensor] = field(default_factory=dict)
-    critic: dict[str, Tensor] = field(default_factory=dict)
-    optimiser: dict[str, Any] = field(default_factory=dict)  # torch's own nested state
+    learner: str = ""
+    algorithm: dict[str, Any] = field(default_factory=dict)  # torch's own nested state
     warm_up_updates: int = 0
     round_index: int = 0
     consumed_row: int = 0

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
+from types import MappingProxyType
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +77,30 @@ NOTHING_KNOWN = Record()
 
 
 def weights(
-    records: Mapping[str, Record], names: Sequence[str], settings: CurriculumSettings
+    records: Mapping[str, Record],
+    names: Sequence[str],
+    settings: CurriculumSettings,
+    *,
+    asked: Mapping[str, float] = MappingProxyType({}),
 ) -> dict[str, float]:
-    """Weight of each template, all positive, sum 1."""
+    """Weight of each template, sum 1; positive unless what learns does not ask for it.
+
+    Args:
+        asked: how often what learns asks for a template, where 1 is normal (and the default); where
+            it asks for none of `names`, nobody is listened to.
+    """
+    raw = {name: _weight(records.get(name, NOTHING_KNOWN), settings) for name in names}
+    wanted = {name: weight * asked.get(name, 1.0) for name, weight in raw.items()}
+    chosen = wanted if any(wanted.values()) else raw
+    total = sum(chosen.values())
+    return {name: weight / total for name, weight in chosen.items()}
+
+
+def _weight(record: Record, settings: CurriculumSettings) -> float:
     if not settings.enabled:
-        return {name: 1.0 / len(names) for name in names}
-    raw = {}
-    for name in names:
-        chance = records.get(name, NOTHING_KNOWN).success(settings.window)
-        raw[name] = settings.floor + (1.0 - settings.floor) * 4.0 * chance * (1.0 - chance)
-    total = sum(raw.values())
-    return {name: weight / total for name, weight in raw.items()}
+        return 1.0
+    chance = record.success(settings.window)
+    return settings.floor + (1.0 - settings.floor) * 4.0 * chance * (1.0 - chance)
 
 
 def draw(chances: Mapping[str, float], random: Random) -> str:

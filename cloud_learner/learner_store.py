@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 
 from sqlalchemy import func, insert, select
 
@@ -82,13 +83,18 @@ class CampaignView:
     """
 
     phase: str
-    app: str
+    new_apps: tuple[str, ...]
     old_apps: tuple[str, ...]
     seed: int
     env_steps_target: int
     env_steps: int
     promoted_release: str
     warm_up_release: str
+
+    @property
+    def anchored_app(self) -> str:
+        """The app whose own successes are held on to; "" (any app) where several are new."""
+        return self.new_apps[0] if len(self.new_apps) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +131,11 @@ class LearnerStore:
             row = connection.execute(select(CAMPAIGN.c.settings, CAMPAIGN.c.state)).first()
             env_steps = training_env_steps(connection)
         if row is None:
-            return CampaignView("", "", (), 0, 0, env_steps, "", "")
+            return CampaignView("", (), (), 0, 0, env_steps, "", "")
         settings, state = row
         return CampaignView(
             phase=state["phase"],
-            app=settings["app"],
+            new_apps=(settings["app"], *settings.get("more_apps", ())),
             old_apps=tuple(settings["old_apps"]),
             seed=settings["seed"],
             env_steps_target=settings["env_steps"],
@@ -183,6 +189,7 @@ class LearnerStore:
         consumed_row: int,
         cpu_s: float,
         metrics: Mapping[str, float],
+        template_weights: Mapping[str, float] = MappingProxyType({}),
         settled: bool = False,
     ) -> None:
         """Say how far the learner has come; one transaction. Call it after every round.
@@ -191,6 +198,7 @@ class LearnerStore:
             consumed_row: highest episode row that was read into the replay; the service issues
                 training episodes only as fast as this rises.
             cpu_s: CPU seconds of the learner since the campaign began (kept over restarts).
+            template_weights: how often what learns asks for a template, where 1 is normal.
             settled: True once, in phase "settle", when nothing more will be delivered.
         """
         now_ms = self._clock.wall_ms()
@@ -198,6 +206,7 @@ class LearnerStore:
             "round": round_index,
             "consumed_row": consumed_row,
             "cpu_s": cpu_s,
+            "template_weights": dict(template_weights),
             "settled": settled,
         }
         with self._database.write() as connection:

@@ -45,9 +45,16 @@ def serve_cloud(
         float | None, typer.Option("--minutes", help="Time for the whole campaign.")
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Seed of what is played.")] = None,
+    group_size: Annotated[
+        int | None,
+        typer.Option("--group-size", min=1, help="Episodes in a row on one task, to compare them."),
+    ] = None,
     config: Annotated[
         Path | None,
-        typer.Option("--config", help="TOML file with [service], [campaign], [gate], [dispatch]."),
+        typer.Option(
+            "--config",
+            help="TOML file with [service], [campaign], [gate], [dispatch], [curriculum].",
+        ),
     ] = None,
     until_finished: Annotated[
         bool, typer.Option("--until-finished", help="End when the campaign is finished.")
@@ -64,7 +71,13 @@ def serve_cloud(
         config,
         data_dir=data,
         service={"database_url": database, "fleet": fleet, "host": host, "port": port},
-        campaign={"app": app, "env_steps": env_steps, "minutes": minutes, "seed": seed},
+        campaign={
+            "app": app,
+            "env_steps": env_steps,
+            "minutes": minutes,
+            "seed": seed,
+            "group_size": group_size,
+        },
     )
     edges = _edges(data, broker or DEFAULT_BROKER, credentials)
     _make_token_once(settings.token_path, out)

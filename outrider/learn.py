@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,22 +14,18 @@ from outrider.options import Json
 from outrider.output import Output
 
 if TYPE_CHECKING:
-    from cloud_learner.learner import LearnerSettings
+    from cloud_learner.learner_settings import LearnerSettings
 
 POLL_S = 0.05
 
 
-class LearnerChoice(StrEnum):
-    """Algorithms that a campaign can run."""
-
-    A_RIDE = "a-ride"
-    SELF_IMITATION = "self-imitation"
-    BC = "bc"
-
-
 Learner = Annotated[
-    LearnerChoice,
-    typer.Option("--learner", help="What learns; bc goes on imitating demonstrations (control)."),
+    str,
+    typer.Option(
+        "--learner",
+        help="What learns: a_ride, a_ride_published, digirl, grpo, gigpo, filtered_bc, or bc, "
+        "which only goes on imitating demonstrations (control).",
+    ),
 ]
 ControlCpu = Annotated[
     float | None,
@@ -45,7 +40,7 @@ WarmUp = Annotated[
 def learn(
     *,
     data: DataDir,
-    learner: Learner = LearnerChoice.A_RIDE,
+    learner: Learner = "a_ride",
     learner_cpu_s: ControlCpu = None,
     warm_up_updates: WarmUp = None,
     base: Annotated[
@@ -74,10 +69,10 @@ def learn(
     file = paths.cloud_dir / "cloud.db"
     if database is None and not file.is_file():
         raise MisuseError(f"{data} holds no cloud database; start `outrider cloud serve` first")
+    settings = learner_settings(learner, learner_cpu_s, warm_up_updates)
     source = base or DEFAULT_BASE_DIR
     network = load_base(source)
     digest = base_digest(network)
-    settings = learner_settings(learner, learner_cpu_s, warm_up_updates)
     opened = Database(database or sqlite_url(file), migrate=False)
     loop = LearnerLoop(
         LearnerStore(opened, adapters_dir=paths.adapters_dir, clock=SystemClock()),
@@ -93,7 +88,7 @@ def learn(
         checkpoints_dir=paths.cloud_dir / "checkpoints",
     )
     with stop_on_signals() as stop:
-        out.event("started", role="learner", pid=os.getpid(), learner=learner.value)
+        out.event("started", role="learner", pid=os.getpid(), learner=settings.name)
         try:
             while not stop.is_set() and not loop.finished:
                 if not loop.poll():
@@ -110,17 +105,20 @@ def learn(
 
 
 def learner_settings(
-    learner: LearnerChoice, control_cpu_s: float | None, warm_up_updates: int | None
+    learner: str, control_cpu_s: float | None, warm_up_updates: int | None
 ) -> LearnerSettings:
-    """The learner's settings behind a choice on the command line."""
+    """The learner's settings behind a choice on the command line.
+
+    Raises: MisuseError: there is no such learner.
+    """
     from dataclasses import replace
 
-    from cloud_learner.algorithm_settings import STABILISED
-    from cloud_learner.learner import LearnerSettings
+    from cloud_learner.learner_settings import settings_of
 
-    chosen = LearnerSettings(algorithm="bc" if learner is LearnerChoice.BC else "a-ride")
-    if learner is LearnerChoice.SELF_IMITATION:
-        chosen = replace(chosen, a_ride=replace(STABILISED, policy_gradient=False))
+    try:
+        chosen = settings_of(learner)
+    except ValueError as error:
+        raise MisuseError(str(error)) from error
     if control_cpu_s is not None:
         chosen = replace(chosen, control_cpu_s=control_cpu_s)
     if warm_up_updates is not None:

@@ -34,12 +34,14 @@ class Wanted:
     base: Path | None
     port: int
     broker_port: int
+    group_size: int = 1
 
     @property
     def service_arguments(self) -> list[str]:
         """Words for `cloud serve`."""
         words = ["--app", self.app, "--env-steps", str(self.env_steps)]
         words += ["--minutes", str(self.minutes), "--seed", str(self.seed)]
+        words += ["--group-size", str(self.group_size)]
         words += ["--port", str(self.port), "--until-finished"]
         return words + ([] if self.config is None else ["--config", str(self.config)])
 

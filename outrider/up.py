@@ -21,7 +21,7 @@ import typer
 
 from outrider.children import ChildEvent
 from outrider.errors import CommandError, MisuseError
-from outrider.learn import ControlCpu, Learner, LearnerChoice, WarmUp
+from outrider.learn import ControlCpu, Learner, WarmUp, learner_settings
 from outrider.loop import Loop, Wanted
 from outrider.options import Json
 from outrider.output import Output
@@ -44,12 +44,14 @@ def up(
         float, typer.Option("--minutes", min=0.1, help="Time for the whole campaign.")
     ] = 15.0,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")] = 0,
-    learner: Learner = LearnerChoice.A_RIDE,
+    learner: Learner = "a_ride",
     learner_cpu_s: ControlCpu = None,
     warm_up_updates: WarmUp = None,
     config: Annotated[
         Path | None,
-        typer.Option("--config", help="TOML file with [campaign], [gate], [dispatch]."),
+        typer.Option(
+            "--config", help="TOML file with [campaign], [gate], [dispatch], [curriculum]."
+        ),
     ] = None,
     base: Annotated[
         Path | None, typer.Option("--base", help="Base network; the shipped one if not set.")
@@ -68,10 +70,13 @@ def up(
     json: Json = False,
 ) -> None:
     """Run the whole loop on this machine until the campaign is finished or Ctrl-C."""
+    from cloud_learner.learner_settings import group_size_of
     from outrider.device_wiring import stop_on_signals
     from outrider.up_view import view
 
-    wanted = Wanted(app, env_steps, minutes, seed, config, base, port, broker_port)
+    chosen = learner_settings(learner, learner_cpu_s, warm_up_updates)
+    group_size = group_size_of(chosen)
+    wanted = Wanted(app, env_steps, minutes, seed, config, base, port, broker_port, group_size)
     out = Output(json_lines=json)
     with ExitStack() as stack:
         stop = stack.enter_context(stop_on_signals())
@@ -82,7 +87,7 @@ def up(
             shown = stack.enter_context(view(out, folder=folder, env_steps=env_steps))
             shown.show(ChildEvent("up", {"event": "preparing", "data": str(folder)}))
             graphs = _exported(source, folder)
-        recipe = ["--learner", learner.value]
+        recipe = ["--learner", chosen.name]
         recipe += [] if learner_cpu_s is None else ["--learner-cpu-s", str(learner_cpu_s)]
         if warm_up_updates is not None:
             recipe += ["--warm-up-updates", str(warm_up_updates)]

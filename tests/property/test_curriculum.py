@@ -48,6 +48,22 @@ def test_weights_are_positive_sum_to_one_and_honour_the_floor(records, settings)
     assert min(found.values()) >= settings.floor * max(found.values()) - 1e-9
 
 
+@given(
+    records=RECORDS,
+    settings=SETTINGS,
+    asked=st.dictionaries(st.sampled_from(NAMES), st.floats(0.0, 1.0)),
+)
+def test_what_learns_can_turn_a_template_down_and_never_all_of_them(records, settings, asked):
+    plain = weights(records, NAMES, settings)
+    found = weights(records, NAMES, settings, asked=asked)
+
+    assert sum(found.values()) == pytest.approx(1.0)
+    if all(asked.get(name) == 0.0 for name in NAMES):
+        assert found == plain
+    else:
+        assert all(found[name] == 0.0 for name in NAMES if asked.get(name) == 0.0)
+
+
 @given(records=RECORDS, settings=SETTINGS)
 def test_no_template_is_ever_shown_beyond_its_limit(records, settings):
     for name, count in to_show(records, NAMES, settings).items():

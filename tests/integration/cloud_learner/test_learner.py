@@ -20,7 +20,8 @@ from cloud_learner.batch import trajectory_of
 from cloud_learner.campaign_store import CampaignStore
 from cloud_learner.imitation import ImitationSettings
 from cloud_learner.ingest_store import Origin, record_episode
-from cloud_learner.learner import Learner, LearnerSettings
+from cloud_learner.learner import Learner
+from cloud_learner.learner_settings import LearnerSettings
 from cloud_learner.learner_store import LearnerStore
 from cloud_learner.scoring import Scorer
 from cloud_learner.settings import CampaignSettings
@@ -56,7 +57,7 @@ QUICK = LearnerSettings(
     control_cpu_s=30.0,
     warm_up=ImitationSettings(updates=3, batch_steps=8),
     control=ImitationSettings(learning_rate=3e-4, updates=40, batch_steps=8),
-    a_ride=replace(
+    algorithm=replace(
         STABILISED,
         critic_warm_up_rounds=1,
         trajectories_per_update=4,
@@ -359,11 +360,15 @@ def test_a_restart_goes_on_with_weights_critic_and_optimiser(warmed, training):
     again.save()
 
     first, second = learner.state, again.state
-    for name in ("adapter", "reference", "critic"):
-        kept, restored = getattr(first, name), getattr(second, name)
+    for name, kept, restored in (
+        ("adapter", first.adapter, second.adapter),
+        ("reference", first.reference, second.reference),
+        ("critics", first.algorithm["critics"], second.algorithm["critics"]),
+    ):
         assert kept.keys() == restored.keys()
         assert all(torch.equal(value, restored[key]) for key, value in kept.items()), name
-    assert second.optimiser["state"][0]["step"] == first.optimiser["state"][0]["step"] == 2
+    steps = [one.algorithm["optimiser"]["state"][0]["step"] for one in (first, second)]
+    assert steps == [2, 2]
     assert second.cpu_s == pytest.approx(first.cpu_s)
 
 
@@ -398,7 +403,7 @@ def test_settling_twice_delivers_once(warmed, training):
 def test_the_control_arm_spends_its_cpu_and_learns_from_demonstrations_alone(
     cloud, demonstrations, training
 ):
-    learner = cloud.learner(replace(QUICK, algorithm="bc"), cpu_time_s=CpuMeter(0.25))
+    learner = cloud.learner(replace(QUICK, name="bc", algorithm=None), cpu_time_s=CpuMeter(0.25))
     cloud.ingest(demonstrations, won=lambda _index: True)
     cloud.enter("warm_up")
     run(learner)
@@ -441,14 +446,14 @@ def _one_decision():
 def test_an_adapter_that_the_export_refuses_stops_neither_learner_nor_later_ones(warmed, training):
     cloud, learner = warmed
     refused = iter([True, False])
-    inner = learner._export
+    inner = learner._delivery._export
 
     def once(network, episodes, steps):
         if next(refused):
             raise ParityError("they differ")
         return inner(network, episodes, steps)
 
-    learner._export = once
+    learner._delivery._export = once
     cloud.ingest(training[:16])
     run(learner)
 

@@ -23,7 +23,7 @@ def checkpoint(**changes):
     fields = {
         "adapter": {"layer.lora_A": torch.arange(6.0).view(2, 3)},
         "reference": {"layer.lora_A": torch.ones(2, 3)},
-        "critic": {"weight": torch.zeros(2)},
+        "algorithm": {"weight": torch.zeros(2)},
         "warm_up_updates": 7,
         "round_index": 3,
         "consumed_row": 41,
@@ -42,19 +42,19 @@ def test_what_was_saved_is_loaded(tmp_path):
     optimiser = torch.optim.Adam(network.parameters())
     network(torch.ones(1, 2)).sum().backward()
     optimiser.step()
-    saved = checkpoint(optimiser=optimiser.state_dict())
+    saved = checkpoint(learner="grpo", algorithm={"optimiser": optimiser.state_dict()})
 
     save_checkpoint(tmp_path / "new" / "folder", saved)
     loaded = load_checkpoint(tmp_path / "new" / "folder", network=NETWORK)
 
     for name in Checkpoint.__slots__:
-        if name not in {"adapter", "reference", "critic", "optimiser"}:
+        if name not in {"adapter", "reference", "algorithm"}:
             assert getattr(loaded, name) == getattr(saved, name)
-    for name in ("adapter", "reference", "critic"):
+    for name in ("adapter", "reference"):
         for key, value in getattr(saved, name).items():
             assert torch.equal(getattr(loaded, name)[key], value)
     again = torch.optim.Adam(network.parameters())
-    again.load_state_dict(loaded.optimiser)
+    again.load_state_dict(loaded.algorithm["optimiser"])
     assert again.state_dict()["state"][0]["step"] == 1
 
 

@@ -1,0 +1,60 @@
+"""How the learner works: what it learns with, and the rhythm of its rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cloud_learner.algorithm_settings import ALGORITHMS, AnySettings, GroupSettings
+from cloud_learner.imitation import ImitationSettings
+
+CONTROL = "bc"
+"""The control arm: it goes on imitating the demonstrations, and learns from nothing else."""
+
+LEARNERS = (*ALGORITHMS, CONTROL)
+"""What a campaign can learn with, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerSettings:
+    """How the learner works.
+
+    Attributes:
+        name: one of `LEARNERS`, as rows and checkpoints call it.
+        algorithm: its settings; None for the control arm.
+        rank: of the adapter.
+        episodes_per_round, updates_per_round: rhythm of learning.
+        rounds_per_release: rounds between two adapters.
+        control_cpu_s: CPU seconds that the control arm spends over the whole campaign: what
+            A-RIDE needs for as many environment steps.
+        parity_steps: logged observations on which every adapter is checked before it is delivered.
+    """
+
+    name: str = "a_ride"
+    algorithm: AnySettings | None = field(default_factory=lambda: ALGORITHMS["a_ride"])
+    rank: int = 16
+    episodes_per_round: int = 32
+    updates_per_round: int = 4
+    rounds_per_release: int = 6
+    control_cpu_s: float = 300.0
+    parity_steps: int = 32
+    warm_up: ImitationSettings = field(default_factory=ImitationSettings)
+    control: ImitationSettings = field(
+        default_factory=lambda: ImitationSettings(learning_rate=3e-4, updates=4000)
+    )
+
+
+def settings_of(name: str) -> LearnerSettings:
+    """The settings of a learner by its name; "-" may stand for "_".
+
+    Raises: ValueError: there is no such learner; the text names those that there are.
+    """
+    known = name.replace("-", "_")
+    if known not in LEARNERS:
+        raise ValueError(f"no learner is called {name!r}; there are {', '.join(LEARNERS)}")
+    return LearnerSettings(name=known, algorithm=ALGORITHMS.get(known))
+
+
+def group_size_of(settings: LearnerSettings) -> int:
+    """How many episodes in a row are to play one task: 1 where no groups are compared."""
+    algorithm = settings.algorithm
+    return algorithm.group_size if isinstance(algorithm, GroupSettings) else 1
