@@ -20,6 +20,7 @@ from cloud_learner.campaign import (
 )
 from cloud_learner.dispatch import OpenAssignment, Player
 from cloud_learner.ingest_store import announced_templates
+from cloud_learner.record_store import template_records
 from cloud_learner.settings import CampaignSettings, DispatchSettings
 from cloud_learner.store import (
     Database,
@@ -38,7 +39,6 @@ from cloud_learner.tables import (
     PHONES,
     RELEASES,
 )
-from cloud_learner.template_records import template_records
 from sync.clock import Clock
 from sync.messages import Role
 from sync.vocabulary import Assignment, EndReason, Purpose
