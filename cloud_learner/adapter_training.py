@@ -20,17 +20,10 @@ from torch import Tensor, nn
 from cloud_learner.algorithm_settings import UpdateSettings
 from cloud_learner.anchors import Anchors, anchor_losses
 from cloud_learner.batch import StepSample, Trajectory
+from cloud_learner.ports import StepScorer
 from cloud_learner.replay import SuccessMemory
 from cloud_learner.replayed import Replayed, internals, replayed
 from cloud_learner.scoring import Scores
-
-
-class StepScorer(Protocol):
-    """Scores steps under the policy that is trained."""
-
-    def __call__(self, samples: Sequence[StepSample], /) -> Scores:
-        """Scores of `samples`, in their order, with gradients to what is trained."""
-        ...
 
 
 class Reference(Protocol):

@@ -19,6 +19,9 @@ from cloud_learner.algorithm_settings import (
     GroupSettings,
 )
 from cloud_learner.batch import Trajectory
+from cloud_learner.digirl import DigiRL
+from cloud_learner.filtered_bc import FilteredBC
+from cloud_learner.grpo import GroupPolicyOptimisation
 
 
 class Algorithm(Protocol):
@@ -62,8 +65,12 @@ def make_algorithm(settings: AnySettings, trainee: Trainee, *, seed: int) -> Alg
     match settings:
         case ARideSettings():
             return ARide(trainee, settings, seed=seed)
-        case DigiRLSettings() | GroupSettings() | FilteredBCSettings():
-            raise NotImplementedError
+        case DigiRLSettings():
+            return DigiRL(trainee, settings, seed=seed)
+        case GroupSettings():
+            return GroupPolicyOptimisation(trainee, settings, seed=seed)
+        case FilteredBCSettings():
+            return FilteredBC(trainee, settings, seed=seed)
         case _:
             assert_never(settings)
 

@@ -168,6 +168,7 @@ class GroupSettings(UpdateSettings):
         shortest_path: share of a success's reward that a path without end would lose (SPA; 0: off).
         replay_share: most of a batch that are replayed successes (AdaPR; 0: off).
         replay_best: successes of a group that are kept for replay. replay_capacity: of all groups.
+        replay_max_age_rounds: then a success is forgotten.
         cool_down_after: groups of a template that fail in a row before it is asked for less (FCF;
             0: off). cool_down_groups: failing groups after that before it is dropped.
         dropped_weight: how often a dropped template is still asked for, where 1 is normal.
@@ -186,6 +187,7 @@ class GroupSettings(UpdateSettings):
     replay_share: Annotated[float, Meta(ge=0.0, le=0.9)] = 0.25
     replay_best: Count = 2
     replay_capacity: Count = 64
+    replay_max_age_rounds: Rounds = 40
     cool_down_after: Rounds = 2
     cool_down_groups: Count = 3
     dropped_weight: Share = 0.0

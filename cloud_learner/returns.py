@@ -95,6 +95,29 @@ def monte_carlo_returns(rewards: Tensor, discounts: Tensor) -> Tensor:
     return returns
 
 
+def digirl_advantages(values: Tensor, rewards: Tensor, discounts: Tensor) -> Tensor:
+    """DigiRL's step advantages A_t = w_t + (1 − w_t)(v_{t+1} + r_t − v_t), w_t = λ^(H−t) r_H.
+
+    w_t is what the final reward is worth at t: near a success it outweighs what the value says.
+
+    Args:
+        values: float32 [B, T+1], chance of success in each state; 0 behind the last one.
+        rewards: float32 [B, T]. discounts: float32 [B, T], λ; 0 where the task ended.
+
+    Returns:
+        float32 [B, T] without gradient.
+
+    Raises:
+        ShapeError: arguments disagree in B or T.
+
+    Source: Bai et al. 2024, DigiRL, eq. 4.3.
+    """
+    _same_shape(values=values[:, :-1], rewards=rewards, discounts=discounts)
+    with torch.no_grad():
+        final = monte_carlo_returns(rewards, discounts)
+        return final + (1.0 - final) * (values[:, 1:] + rewards - values[:, :-1])
+
+
 def repetition_penalties(repeats: Tensor, *, per_repeat: float, cap: float) -> Tensor:
     """Penalties for trying the same action again on the same screen, cumulative and capped.
 
