@@ -2,7 +2,8 @@
 
 ProjectError
 ├── TransientError
-│   └── PhoneLostError          the phone cannot be reached: the episode becomes an env_error
+│   ├── PhoneLostError          the phone cannot be reached: the episode becomes an env_error
+│   └── ShadowPostponedError    a candidate is scored later: the phone is too weak or too hot now
 ├── RejectedError
 │   ├── UnknownTaskError        this phone cannot play the assignment: tell the cloud
 │   ├── InvalidActionError      the action cannot be carried out on this screen: the step is invalid
@@ -49,6 +50,13 @@ class PhoneLostError(DeviceError, TransientError):
 
 class PhoneFaultError(DeviceError, IntegrityError):
     """The phone answered, but what it answered cannot be true or complete."""
+
+
+class ShadowPostponedError(DeviceError, TransientError):
+    """A candidate release cannot be scored now; what acts goes on."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the new release is scored later: {reason}")
 
 
 class TreeUnavailableError(PhoneFaultError):

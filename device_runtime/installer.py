@@ -1,11 +1,13 @@
 """Releases on one phone: verified, staged beside what runs, tried, kept or taken back.
 
-    idle → announced → downloading → verified → staged → trial → committed
-             └────────────┴──────────────┴→ idle (refused)  └──→ reverted
+    idle → announced → downloading → verified → staged → shadow → trial → committed
+             └────────────┴──────────────┴→ idle (refused) ←┘      └──→ reverted
 
 What runs is replaced only by one rename of `slots/state.json`, so a crash at any moment leaves the
 old release or the new one. A release on trial has a number of loads, counted down on disk *before*
 each load: a policy that kills its process is taken back at a later start, without a network.
+Before its trial it is scored on logged screens (`shadow`), where somebody can do that: what is
+broken there never acts, and a process that dies meanwhile goes on with the same candidate.
 Expired metadata or a lost server never stop what runs.
 
 Each transition goes to `report`, whose owner puts it into the outbox.
@@ -20,9 +22,11 @@ from pathlib import Path
 
 import msgspec
 
+from device_runtime.candidate import CandidateFolder
 from device_runtime.errors import InstalledFilesError, InstallError
+from device_runtime.shadow import ShadowFigures, ShadowOutcome, Shadows
 from device_runtime.slots import InstalledRelease, PhoneBase, Slots, SlotState, other_slot
-from device_runtime.transitions import InstallState, Transition
+from device_runtime.transitions import InstallState, Transition, TransitionReporter
 from sync.adapter_file import AdapterFile, unpack
 from sync.clock import Clock, SystemClock
 from sync.errors import ProjectError, RejectedError
@@ -71,6 +75,7 @@ class Installer:
         client: verifies against the phone's own root.
         base: what adapters must fit; as enrolled where not given.
         probe: loads an adapter as the policy would; raises a `ProjectError` where it cannot.
+        shadow: scores a candidate before its trial; None tries it without.
         report: gets each transition, in order.
         trial_loads: how often a release may be loaded before it must have been committed.
     """
@@ -82,6 +87,7 @@ class Installer:
         *,
         base: PhoneBase | None = None,
         probe: Callable[[AdapterFile], None] | None = None,
+        shadow: Shadows | None = None,
         report: Callable[[Transition], None] | None = None,
         clock: Clock | None = None,
         trial_loads: int = 3,
@@ -89,10 +95,11 @@ class Installer:
         if trial_loads < 1:
             raise ValueError(f"a trial needs at least one load, got {trial_loads}")
         self._slots = Slots(phone_dir)
+        self._candidate = CandidateFolder(phone_dir)
         self._client = client
         self._probe = probe
-        self._report = report
-        self._clock = SystemClock() if clock is None else clock
+        self._shadow = shadow
+        self._enter = TransitionReporter(report, SystemClock() if clock is None else clock)
         self._trial_loads = trial_loads
         if base is not None and self._slots.state().base != base:
             with self._slots.locked():
@@ -125,15 +132,18 @@ class Installer:
         """Install what `channel` points to; None where there is nothing to do.
 
         A release that was taken back on this phone is not tried again. Downloads hold up nothing
-        that acts.
+        that acts. A candidate whose scoring was broken off is not downloaded again.
 
-        Raises: TransientError: the network failed; what runs goes on, try again later.
+        Raises: TransientError: the network failed, or scoring waits; what runs goes on, try again
+            later.
         """
         release: Release | None = None
         try:
             release = self._client.channel(channel)
             if release is None or not self._is_news(release):
                 return None
+            if (kept := self._candidate.adapter(release)) is not None:
+                return self._install(release, kept)
             self._enter(InstallState.ANNOUNCED, release, detail=channel)
             self._judge(self._slots.state(), release)
             self._enter(InstallState.DOWNLOADING, release, detail=channel)
@@ -211,21 +221,67 @@ class Installer:
             state = self._whole(self._slots.state())
             self._judge(state, release)
             opened = _opened(state, release, adapter)
-            self._enter(InstallState.VERIFIED, release)
+            resumes = self._candidate.adapter(release) is not None
+            if not resumes:
+                self._enter(InstallState.VERIFIED, release)
             active = self._active(state)
             if active.release == release:
                 return InstallOutcome(applied=True, installed=active, detail="it acts already")
-            return self._tried(self._staged(state, release, adapter), opened)
+            if self._shadow is None:
+                return self._tried(self._on_trial(state, release, adapter), opened)
+            if not resumes:
+                self._candidate.put(release, adapter)
+                self._enter(InstallState.STAGED, release)
+                self._enter(InstallState.SHADOW, release)
+            outcome = self._shadow(opened, active.read())
+            if outcome.reason is not None:
+                return self._turned_down(state, release, outcome)
+            state = self._on_trial(state, release, adapter, outcome.figures)
+            self._candidate.clear()
+            return self._tried(state, opened)
 
-    def _staged(self, state: SlotState, release: Release, adapter: bytes) -> SlotState:
-        """The state once `release` acts, on trial, and what acted before is where to go back."""
+    def _turned_down(
+        self, state: SlotState, release: Release, outcome: ShadowOutcome
+    ) -> InstallOutcome:
+        """Refuse a candidate for what scoring found; it is not fetched again from its channel."""
+        state = self._slots.write_state(
+            msgspec.structs.replace(state, reverted=_with(state.reverted, release.id))
+        )
+        self._candidate.clear()
+        self._enter(
+            InstallState.IDLE,
+            release,
+            reason=str(outcome.reason),
+            detail=outcome.detail,
+            figures=outcome.figures,
+        )
+        return InstallOutcome(
+            applied=False,
+            installed=self._active(state),
+            reason=str(outcome.reason),
+            detail=outcome.detail,
+        )
+
+    def _on_trial(
+        self,
+        state: SlotState,
+        release: Release,
+        adapter: bytes,
+        figures: ShadowFigures | None = None,
+    ) -> SlotState:
+        """The state once `release` acts, on trial, and what acted before is where to go back.
+
+        Args:
+            figures: what scoring found, where there was any.
+        """
         if state.trial_left is not None:  # a newer release ends an older one's trial
             state = self._slots.write_state(
                 msgspec.structs.replace(state, active=state.fallback, trial_left=None)
             )
         slot = other_slot(state.active)
         self._slots.write(slot, release, adapter)
-        self._enter(InstallState.STAGED, release)
+        if figures is None:
+            self._enter(InstallState.STAGED, release)
         state = self._slots.write_state(
             msgspec.structs.replace(
                 state,
@@ -236,7 +292,7 @@ class Installer:
                 reverted=tuple(other for other in state.reverted if other != release.id),
             )
         )
-        self._enter(InstallState.TRIAL, release)
+        self._enter(InstallState.TRIAL, release, figures=figures)
         return state
 
     def _tried(self, state: SlotState, adapter: AdapterFile) -> InstallOutcome:
@@ -297,9 +353,7 @@ class Installer:
             release = self._slots.installed(state.active).release
         except InstalledFilesError:
             release = None
-        reverted = state.reverted
-        if release is not None and release.id not in reverted:
-            reverted = (*reverted, release.id)[-_MAX_REVERTED:]
+        reverted = state.reverted if release is None else _with(state.reverted, release.id)
         state = self._slots.write_state(
             msgspec.structs.replace(
                 state,
@@ -320,27 +374,12 @@ class Installer:
             applied=False, installed=installed, reason=str(error.reason), detail=str(error)
         )
 
-    def _enter(
-        self,
-        state: InstallState,
-        release: Release | None = None,
-        *,
-        reason: str = "",
-        detail: str = "",
-    ) -> None:
-        if self._report is None:
-            return
-        self._report(
-            Transition(
-                state=state,
-                release_id="" if release is None else release.id,
-                version=0 if release is None else release.version,
-                adapter_digest="" if release is None else release.adapter_digest,
-                reason=str(reason),
-                detail=detail,
-                at_ms=self._clock.wall_ms(),
-            )
-        )
+
+def _with(reverted: tuple[str, ...], release_id: str) -> tuple[str, ...]:
+    """The releases that are not fetched again, and one more."""
+    if release_id in reverted:
+        return reverted
+    return (*reverted, release_id)[-_MAX_REVERTED:]
 
 
 def _require_fits(state: SlotState, release: Release) -> None:

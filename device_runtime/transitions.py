@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from device_runtime.shadow import ShadowFigures
+from sync.clock import Clock
 from sync.messages import Event
+from sync.vocabulary import Release
 
 EVENT_KIND = "release_state_entered"
 """Kind of the event that tells the cloud of a transition."""
@@ -19,6 +23,7 @@ class InstallState(StrEnum):
     DOWNLOADING = "downloading"
     VERIFIED = "verified"
     STAGED = "staged"
+    SHADOW = "shadow"
     TRIAL = "trial"
     COMMITTED = "committed"
     REVERTED = "reverted"
@@ -33,6 +38,7 @@ class Transition:
         release_id, version: as claimed before "verified", as signed from then on.
         reason: code of `sync.releases.Reason`; empty where nothing went wrong.
         detail: one line for a person.
+        figures: what shadow scoring found, told with the state that it led to.
     """
 
     state: InstallState
@@ -42,6 +48,7 @@ class Transition:
     reason: str = ""
     detail: str = ""
     at_ms: int = 0
+    figures: ShadowFigures | None = None
 
     def fields(self) -> dict[str, str]:
         """The transition as text by name."""
@@ -52,8 +59,41 @@ class Transition:
             "adapter_digest": self.adapter_digest,
             "reason": self.reason,
             "detail": self.detail,
-        }
+        } | ({} if self.figures is None else self.figures.fields())
 
     def event(self) -> Event:
         """The transition as the message that the outbox carries to the cloud."""
         return Event(kind=EVENT_KIND, fields=self.fields(), at_ms=self.at_ms)
+
+
+class TransitionReporter:
+    """Tells of each state that is entered, where somebody listens."""
+
+    def __init__(self, report: Callable[[Transition], None] | None, clock: Clock) -> None:
+        self._report = report
+        self._clock = clock
+
+    def __call__(
+        self,
+        state: InstallState,
+        release: Release | None = None,
+        *,
+        reason: str = "",
+        detail: str = "",
+        figures: ShadowFigures | None = None,
+    ) -> None:
+        """Tell that `state` was entered."""
+        if self._report is None:
+            return
+        self._report(
+            Transition(
+                state=state,
+                release_id="" if release is None else release.id,
+                version=0 if release is None else release.version,
+                adapter_digest="" if release is None else release.adapter_digest,
+                reason=str(reason),
+                detail=detail,
+                at_ms=self._clock.wall_ms(),
+                figures=figures,
+            )
+        )

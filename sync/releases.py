@@ -59,6 +59,9 @@ class Reason(StrEnum):
     PROBE_FAILED = "probe_failed"
     CRASH_LOOP = "crash_loop"
     DAMAGED = "damaged"
+    TOO_SLOW = "too_slow"
+    ONE_ACTION = "one_action"
+    IMPOSSIBLE_ACTIONS = "impossible_actions"
 
 
 class _Description(msgspec.Struct, frozen=True):
