@@ -135,7 +135,7 @@ class ARide(AdapterTraining[PrioritisedDraw]):
         """V_traj's loss on the terminal steps, and its values: a scalar and [B]."""
         last = batch.grid.last
         features = batch.scores.features[last]
-        kinds = torch.tensor([int(one.steps[-1].choices[0]) for one in batch.trajectories])
+        kinds = torch.tensor([one.steps[-1].action_type for one in batch.trajectories])
         errors = functional.binary_cross_entropy_with_logits(
             critic(features, kinds), batch.success, reduction="none"
         )

@@ -27,22 +27,42 @@ FIRST_POINTER = FIRST_WORD + MAX_WORDS
 _OFFSETS = {"type": 0, "word": FIRST_WORD, "pointer": FIRST_POINTER}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class StepSample:
-    """One step, ready for teacher forcing.
+    """What every algorithm reads of a step, whatever the family of the policy that acted.
+
+    Attributes:
+        count: decisions of the action.
+        action_type: the action's type, by `ACTION_TYPES`.
+        log_mu: log μ of the action, nats.
+        usable: False where the encoding differs from the phone's, or the grammar has no such
+            action.
+        valid: whether the action could be carried out.
+        repeats: how often it was already tried in a row on the same screen.
+        state_hash: exact hash of the clone's state that was observed; empty on real phones.
+        reference: log-probabilities under the reference policy, once known, as the family has them.
+    """
+
+    count: int
+    action_type: int
+    log_mu: float
+    usable: bool
+    valid: bool
+    repeats: int
+    state_hash: str = ""
+    reference: npt.NDArray[np.float32] | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class LayoutSample(StepSample):
+    """One step of layout_t5, ready for teacher forcing.
 
     Attributes:
         text_rows: int64 [L], rows of the text table's vectors.
         ids: int16 [L, C]. bits: uint8 [L, K].
         prefix: int64 [D, 2]. choices: int64 [D]; only the first `count` are decisions.
         masks: bool [D, N], what was allowed; rows behind `count` allow choice 0.
-        log_mu: log μ of the action, nats.
-        usable: False where the encoding differs from the phone's, or the grammar has no such
-            action.
-        valid: whether the action could be carried out.
-        repeats: how often it was already tried in a row on the same screen.
-        reference: float32 [D, N], log-probabilities under the reference policy, once known.
-        state_hash: exact hash of the clone's state that was observed; empty on real phones.
+        reference: float32 [D, N].
     """
 
     text_rows: npt.NDArray[np.int64]
@@ -50,14 +70,18 @@ class StepSample:
     bits: npt.NDArray[np.uint8]
     prefix: npt.NDArray[np.int64]
     choices: npt.NDArray[np.int64]
-    count: int
     masks: npt.NDArray[np.bool_]
-    log_mu: float
-    usable: bool
-    valid: bool
-    repeats: int
-    reference: npt.NDArray[np.float32] | None = None
-    state_hash: str = ""
+
+
+def layout_samples(samples: Sequence[StepSample]) -> list[LayoutSample]:
+    """`samples`, all of layout_t5.
+
+    Raises: TypeError: one is of another family; the policy and its episodes do not go together.
+    """
+    known = [one for one in samples if isinstance(one, LayoutSample)]
+    if len(known) != len(samples):
+        raise TypeError("a step of another family came to layout_t5: score it with its own policy")
+    return known
 
 
 @dataclass(slots=True)
@@ -77,7 +101,7 @@ class Trajectory:
     template: str
     app: str
     success: bool
-    steps: list[StepSample]
+    steps: Sequence[StepSample]
     policy_round: int | None = None
     priority: float = 1.0
     left_out: int = 0
@@ -108,7 +132,7 @@ def trajectory_of(
     )
 
 
-def _sample(step: Step, encoded: EncodedInput, table: TextTable, *, taught: bool) -> StepSample:
+def _sample(step: Step, encoded: EncodedInput, table: TextTable, *, taught: bool) -> LayoutSample:
     teaches = taught and step.taught_action is not None
     choices: Sequence[int] | None
     if step.decisions and not teaches:
@@ -125,13 +149,14 @@ def _sample(step: Step, encoded: EncodedInput, table: TextTable, *, taught: bool
     prefix = np.zeros((MAX_DECISIONS, 2), dtype=np.int64)
     if usable:
         _fill(encoded, chosen, masks, flat, prefix)
-    return StepSample(
+    return LayoutSample(
         text_rows=table.rows(encoded.texts),
         ids=encoded.ids,
         bits=encoded.bits,
         prefix=prefix,
         choices=flat,
         count=len(chosen),
+        action_type=chosen[0],
         masks=masks,
         log_mu=step.log_prob,
         usable=usable,
@@ -189,7 +214,7 @@ class StepBatch:
     has_reference: Tensor
 
 
-def step_batch(samples: Sequence[StepSample], table: TextTable) -> StepBatch:
+def step_batch(samples: Sequence[LayoutSample], table: TextTable) -> StepBatch:
     """Pad `samples` and look their texts up."""
     size = len(samples)
     length = max(len(sample.text_rows) for sample in samples)

@@ -26,13 +26,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from cloud_learner.batch import layout_samples
 from cloud_learner.errors import ProcessGroupError
 from cloud_learner.process_group import Place, gathered, handed_out, summed
 from cloud_learner.scoring import Scores
 from exporters.dropout import dropping, share_of
 
 if TYPE_CHECKING:
-    from cloud_learner.batch import StepSample
+    from cloud_learner.batch import LayoutSample, StepSample
     from cloud_learner.ports import StepScorer
     from exporters.families.layout_t5 import LayoutT5
     from sync.text_table import TextTable
@@ -57,7 +58,7 @@ class Replica:
 class _Steps:
     """Steps on their way to a process whose text table numbers its texts otherwise."""
 
-    samples: list[StepSample]
+    samples: list[LayoutSample]
     texts: list[str]
 
 
@@ -301,13 +302,14 @@ def _packed(samples: Sequence[StepSample], texts: Sequence[str]) -> _Steps:
     """Samples whose rows point into the texts that travel along."""
     if not samples:
         return _Steps([], [])
-    rows = np.unique(np.concatenate([one.text_rows for one in samples]))
+    own = layout_samples(samples)
+    rows = np.unique(np.concatenate([one.text_rows for one in own]))
     return _Steps(
-        [replace(one, text_rows=np.searchsorted(rows, one.text_rows)) for one in samples],
+        [replace(one, text_rows=np.searchsorted(rows, one.text_rows)) for one in own],
         [texts[row] for row in rows],
     )
 
 
-def _unpacked(steps: _Steps, table: TextTable) -> list[StepSample]:
+def _unpacked(steps: _Steps, table: TextTable) -> list[LayoutSample]:
     rows = table.rows(steps.texts)
     return [replace(one, text_rows=rows[one.text_rows]) for one in steps.samples]

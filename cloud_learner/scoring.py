@@ -18,7 +18,13 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
-from cloud_learner.batch import StepBatch, StepSample, step_batch
+from cloud_learner.batch import (
+    LayoutSample,
+    StepBatch,
+    StepSample,
+    layout_samples,
+    step_batch,
+)
 from exporters.families.layout_t5 import LayoutT5
 from exporters.lora import merged_weights
 from sync.text_table import TextTable
@@ -74,11 +80,12 @@ class Scorer:
 
     def __call__(self, samples: Sequence[StepSample]) -> Scores:
         """Scores of `samples`, in their order, with gradients to the adapter."""
+        own = layout_samples(samples)
         weights = self._weights()
-        texts = self._embedded(samples) if self._trains_texts else None
+        texts = self._embedded(own) if self._trains_texts else None
         order, parts = [], []
-        for bucket in _buckets(samples):
-            batch = step_batch([samples[index] for index in bucket], self._table)
+        for bucket in _buckets(own):
+            batch = step_batch([own[index] for index in bucket], self._table)
             if texts is not None:
                 batch = replace(batch, text=texts(batch.text_rows))
             raw: _Raw = functional_call(self._network, weights, (batch,))
@@ -99,7 +106,7 @@ class Scorer:
     @torch.no_grad()
     def remember_as_reference(self, samples: Sequence[StepSample]) -> None:
         """Keep this policy's log-probabilities with the samples that have none yet."""
-        missing = [one for one in samples if one.reference is None]
+        missing = [one for one in layout_samples(samples) if one.reference is None]
         weights = self._weights() if missing else {}
         for bucket in _buckets(missing):
             chosen = [missing[index] for index in bucket]
@@ -113,7 +120,7 @@ class Scorer:
             return {}
         return {f"network.{name}": value for name, value in merged_weights(self._adapted).items()}
 
-    def _embedded(self, samples: Sequence[StepSample]) -> Callable[[Tensor], Tensor]:
+    def _embedded(self, samples: Sequence[LayoutSample]) -> Callable[[Tensor], Tensor]:
         """From text rows (-1 for padding) to vectors with a gradient to the network's table.
 
         Every text is embedded once an update, however often it is shown.
@@ -170,12 +177,12 @@ def _divergence(raw: _Raw, batch: StepBatch) -> Tensor:
     return (each * batch.decided).sum(-1) * batch.has_reference
 
 
-def _kept(rows: npt.NDArray[np.float32], sample: StepSample) -> npt.NDArray[np.float32]:
+def _kept(rows: npt.NDArray[np.float32], sample: LayoutSample) -> npt.NDArray[np.float32]:
     """The part of a padded row that belongs to the sample's own choices."""
     return rows[:, : sample.masks.shape[1]].copy()
 
 
-def _buckets(samples: Sequence[StepSample]) -> Iterator[list[int]]:
+def _buckets(samples: Sequence[LayoutSample]) -> Iterator[list[int]]:
     """Indices of samples of about the same length."""
     order = sorted(range(len(samples)), key=lambda index: len(samples[index].text_rows))
     size = max(_SMALLEST_BUCKET, -(-len(order) // _BUCKETS))

@@ -8,19 +8,20 @@ import numpy as np
 import pytest
 
 from cloud_learner.algorithm_settings import ReplaySettings
-from cloud_learner.batch import StepSample, Trajectory
+from cloud_learner.batch import LayoutSample, StepSample, Trajectory
 from cloud_learner.replay import Replay, SuccessMemory
 
 
 def step(*, usable: bool = True) -> StepSample:
     empty = np.zeros(0, dtype=np.int64)
-    return StepSample(
+    return LayoutSample(
         text_rows=empty,
         ids=empty.astype(np.int16),
         bits=empty.astype(np.uint8),
         prefix=empty,
         choices=empty,
         count=1,
+        action_type=0,
         masks=empty.astype(np.bool_),
         log_mu=0.0,
         usable=usable,
