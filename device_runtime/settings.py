@@ -39,6 +39,9 @@ class Settings:
         base_dir: the exported base network; `data_dir/base` where not given.
         demonstration_noise: probability that a step of the oracle's demonstrations is random.
         trial_episodes: ended episodes after which a release on trial is kept.
+        shadow_screens: logged screens on which a new release is scored before its trial; 0 tries
+            it at once. A farm of mock phones, which harms nobody, never scores.
+        shadow_s: most time that scoring takes in one go.
         pin_patience_s: how long an assignment waits for the release that it names.
         refresh_every_s: how often the channel is looked at without an announcement.
         health_every_s: how often the device says how it does.
@@ -59,6 +62,8 @@ class Settings:
     base_dir: Path | None = None
     demonstration_noise: float = 0.0
     trial_episodes: int = 3
+    shadow_screens: int = 16
+    shadow_s: float = 20.0
     pin_patience_s: float = 120.0
     refresh_every_s: float = 60.0
     health_every_s: float = 15.0
@@ -79,7 +84,9 @@ class Settings:
             )
         if not 0.0 <= self.demonstration_noise <= 1.0:
             raise SettingsError(f"demonstration_noise is in 0..1, got {self.demonstration_noise}")
-        for name in ("lease_s", "pin_patience_s", "refresh_every_s", "health_every_s"):
+        if self.shadow_screens < 0:
+            raise SettingsError(f"shadow_screens is 0 or more, got {self.shadow_screens}")
+        for name in ("lease_s", "pin_patience_s", "refresh_every_s", "health_every_s", "shadow_s"):
             if getattr(self, name) <= 0.0:
                 raise SettingsError(f"{name} is more than 0 seconds, got {getattr(self, name)}")
         if self.permit_s < 0.0:

@@ -12,6 +12,8 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from device_runtime.assignments import AssignmentQueue
+from device_runtime.candidate import CandidateFolder
+from device_runtime.conditions import ReadsConditions
 from device_runtime.errors import SettingsError
 from device_runtime.gate import Gate
 from device_runtime.installer import Installer
@@ -22,6 +24,8 @@ from device_runtime.release_shelf import AdapterHost, ReleaseShelf
 from device_runtime.safety import Safety
 from device_runtime.seats import PolicyFor, SeatPhone, Seats
 from device_runtime.settings import Settings
+from device_runtime.shadow import ShadowLimits
+from device_runtime.shadow_run import Shadow, Sides, logged_screens, sides_of
 from device_runtime.slots import PhoneBase
 from device_runtime.supervisor import DeviceParts, Report, Table
 from device_runtime.trajectory_log import TrajectoryLog
@@ -104,6 +108,10 @@ class SharedPolicy:
         self.load_adapter(PROBE, adapter.tensors)
         self.unload(PROBE)
 
+    def sides(self) -> Sides:
+        """Makes a candidate's side and the active policy's, for shadow scoring."""
+        return sides_of(self._policy, self._lock)
+
 
 def open_policy(settings: Settings) -> SharedPolicy | None:
     """The exported base network with no adapter; None where none was exported."""
@@ -134,6 +142,7 @@ def assemble(
     owner: PhoneOwner | None = None,
     gate: Gate | None = None,
     rest: Callable[[], None] = lambda: None,
+    read_conditions: ReadsConditions | None = None,
 ) -> DeviceParts:
     """Everything that a device process is made of; nothing has been started yet.
 
@@ -141,9 +150,11 @@ def assemble(
         table, seats: where episodes are played, and how many side by side.
         policy: probes adapters before they are installed; None where no release ever acts.
         host: loads the adapters that act.
-        owner: hears what the phone's owner says over the wire; None for a farm.
+        owner: hears what the device's owner says over the wire; None for one that nobody stops.
         gate: closes where the phone may not act.
         rest: leaves a stopped phone at home.
+        read_conditions: what is true of the phone, which new releases are scored on; None asks
+            nothing.
     """
     clock = SystemClock()
     address = broker_address(settings)
@@ -175,7 +186,14 @@ def assemble(
         queue=AssignmentQueue(log.connection, clock=clock),
         seats=table,
         shelf=ReleaseShelf(
-            _installer(settings, session, policy, clock),
+            _installer(
+                settings,
+                session,
+                policy,
+                None
+                if policy is None or role is Role.FARM
+                else shadow_of(settings, policy, clock, read_conditions),
+            ),
             host,
             channel=settings.channel,
             clock=clock,
@@ -239,13 +257,37 @@ def stop_on_signals() -> Iterator[threading.Event]:
         yield stop
 
 
+def shadow_of(
+    settings: Settings,
+    policy: SharedPolicy,
+    clock: Clock,
+    read_conditions: ReadsConditions | None = None,
+) -> Shadow | None:
+    """Scores new releases on the phone's own log; None where the settings want no screens."""
+    if not settings.shadow_screens:
+        return None
+    return Shadow(
+        CandidateFolder(settings.phone_dir),
+        logged_screens(settings.database, clock),
+        policy.sides(),
+        limits=ShadowLimits(screens=settings.shadow_screens, seconds=settings.shadow_s),
+        clock=clock,
+        read_conditions=read_conditions,
+    )
+
+
 def _installer(
-    settings: Settings, session: DeviceSession, policy: SharedPolicy | None, clock: Clock
+    settings: Settings,
+    session: DeviceSession,
+    policy: SharedPolicy | None,
+    shadow: Shadow | None,
 ) -> Installer | None:
     """What installs releases; None where the phone was not enrolled or has no base network."""
     trust_dir = settings.phone_dir / "trust"
     if policy is None or not (trust_dir / "root.json").is_file():
         return None
+
+    clock = SystemClock()
 
     def fetch(path: str) -> Iterator[bytes]:
         try:
@@ -267,6 +309,7 @@ def _installer(
         TrustedClient(trust_dir, fetch),
         base=PhoneBase(policy.base_digest, POLICY_IO_VERSION),
         probe=policy.probe,
+        shadow=shadow,
         report=report,
         clock=clock,
     )

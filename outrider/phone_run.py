@@ -162,6 +162,7 @@ def run_phone(
         ) as opened,
     ):
         phone = replace(opened, phone=reading(opened.phone, reader, read_screen))
+        conditions = _conditions(serial, adb_port)
         is_owned = guard is Guard.OWNED or (guard is None and serial is not None)
         with settings_as_misuse():
             owned = (
@@ -169,7 +170,7 @@ def run_phone(
                     settings,
                     owner_rules(rules, config, settings.phone_dir / GUARD_FILE),
                     interrupt=stop,
-                    read_conditions=_conditions(serial, adb_port),
+                    read_conditions=conditions,
                 )
                 if is_owned
                 else free_phone(settings)
@@ -194,6 +195,7 @@ def run_phone(
             owner=owned.owner,
             gate=owned.gate,
             rest=lambda: leave_home(phone.phone),
+            read_conditions=conditions,
         )
         supervisor = Supervisor(parts, settings, clock=SystemClock(), report=reporter(out))
         info = phone.phone.info()
