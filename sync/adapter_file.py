@@ -6,42 +6,57 @@ between training and use. A file is whole in itself: no chain, no delta, no stat
 
 Layout, little-endian:
 
-    8 bytes   magic "ORADAPT1"
-    4 bytes   length of the header
-    header    canonical JSON: what it belongs to, and name, shape and exponent of each tensor
+    8 bytes   magic "ORADAPT2"
+    4 bytes   length of the header as it is stored
+    header    zlib stream of canonical JSON: what it belongs to, and name, shape and exponent of
+              each tensor
     rest      zlib stream of the body: per tensor, in the order of their names, scales then codes
 
-Quantisation is symmetric by blocks over the tensor flattened rank by rank (a LoRA factor's short
-side is its rank; values of one rank component lie together and have one magnitude):
+Files of the first version, "ORADAPT1", are read as before: there the header is not compressed, and
+blocks of `block` values run across rank components.
 
-    x̂ = code · scale · 2^exponent,   |code| ≤ 127 (int8) or 7 (int4)
-    |x − x̂| ≤ scale · 2^exponent / 2
-
-`scale` is a float16 rounded up, so that no value is ever clipped; the exponent is one per tensor
-and brings its largest scale into (1/2, 1], so that scales neither overflow nor vanish.
+Scales and codes are those of `sync.adapter_blocks`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
+from sync.adapter_blocks import (
+    DEFAULT_BLOCK,
+    MIN_EXPONENT,
+    FloatArray,
+    Grid,
+    Quantisation,
+    decode,
+    encode,
+    encoded_size,
+    grid_of,
+)
 from sync.errors import RejectedError
 
-Quantisation = Literal["int8", "int4", "fp32"]
-FloatArray = npt.NDArray[np.float32]
+__all__ = [
+    "MAX_BODY_BYTES",
+    "MAX_FILE_BYTES",
+    "MAX_HEADER_BYTES",
+    "MAX_MAGNITUDE",
+    "AdapterFile",
+    "FloatArray",
+    "Quantisation",
+    "adapter_digest",
+    "pack",
+    "unpack",
+]
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_BODY_BYTES = 256 * 1024 * 1024
@@ -49,11 +64,8 @@ MAX_HEADER_BYTES = 1024 * 1024
 MAX_MAGNITUDE = 2.0**40
 """Larger values are no adapter: a learner diverged."""
 
-_MAGIC = b"ORADAPT1"
-_SCHEMA_VERSION = 1
-_LEVELS: dict[Quantisation, int] = {"int8": 127, "int4": 7, "fp32": 0}
-_DEFAULT_BLOCK: dict[Quantisation, int] = {"int8": 64, "int4": 32, "fp32": 1}
-_MIN_EXPONENT = -100
+_SCHEMA_VERSIONS = {b"ORADAPT1": 1, b"ORADAPT2": 2}
+_MAGIC, _SCHEMA_VERSION = b"ORADAPT2", 2
 _ZLIB_LEVEL = 9
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./\-]{0,199}")
 
@@ -109,13 +121,13 @@ def pack(
         base_digest: SHA-256 (hex) of the base network that the tensors belong to.
         policy_io_version: encoding and action grammar that they were trained with.
         quantisation: "int8", "int4" or "fp32" (kept exactly).
-        block: values that share a scale; 64 for int8 and 32 for int4 where not given.
+        block: most values that share a scale; 128 for int8 and 96 for int4 where not given.
 
     Raises:
         ValueError: a tensor is not 2-D float32, a name is unusable, or the block is.
         RejectedError: values that no phone would accept ("not_finite", "too_large").
     """
-    size = _DEFAULT_BLOCK[quantisation] if block is None else block
+    size = DEFAULT_BLOCK[quantisation] if block is None else block
     if not 1 <= size <= 4096:
         raise ValueError(f"a block holds 1 to 4096 values, got {size}")
     entries: list[_TensorEntry] = []
@@ -123,7 +135,7 @@ def pack(
     for name in sorted(tensors):
         values = tensors[name]
         _require_packable(name, values)
-        exponent, data = _encode(values, quantisation, size)
+        exponent, data = encode(values, quantisation, size)
         rows, columns = values.shape
         entries.append(_TensorEntry(name=name, shape=(rows, columns), exponent=exponent))
         parts.append(data)
@@ -139,8 +151,9 @@ def pack(
         tensors=tuple(entries),
     )
     text = json.dumps(msgspec.to_builtins(header), sort_keys=True, separators=(",", ":")).encode()
+    stored = zlib.compress(text, _ZLIB_LEVEL)
     packed = b"".join(
-        (_MAGIC, struct.pack("<I", len(text)), text, zlib.compress(body, _ZLIB_LEVEL))
+        (_MAGIC, struct.pack("<I", len(stored)), stored, zlib.compress(body, _ZLIB_LEVEL))
     )
     if len(packed) > MAX_FILE_BYTES or len(text) > MAX_HEADER_BYTES or len(body) > MAX_BODY_BYTES:
         raise _rejected(f"{len(packed)} bytes are more than an adapter file may hold", "too_large")
@@ -155,16 +168,25 @@ def unpack(data: bytes) -> AdapterFile:
             the bytes are.
     """
     header, compressed = _split(data)
-    sizes = [_encoded_size(entry, header) for entry in header.tensors]
+    grids = [_grid(entry, header) for entry in header.tensors]
+    sizes = [encoded_size(header.quantisation, grid) for grid in grids]
     if sum(sizes) != header.body_size_bytes:
         raise _rejected("the tensors' sizes do not add up to the body's", "malformed")
-    body = _inflate(compressed, header.body_size_bytes)
+    body = _inflate(compressed, header.body_size_bytes, "body")
+    if len(body) != header.body_size_bytes:
+        raise _rejected("the body is shorter than the header says", "malformed")
     if hashlib.sha256(body).hexdigest() != header.body_sha256:
         raise _rejected("the body does not match its digest", "malformed")
     tensors: dict[str, FloatArray] = {}
     offset = 0
-    for entry, size in zip(header.tensors, sizes, strict=True):
-        values = _decode(body[offset : offset + size], entry, header)
+    for entry, grid, size in zip(header.tensors, grids, sizes, strict=True):
+        values = decode(
+            body[offset : offset + size],
+            entry.shape,
+            header.quantisation,
+            exponent=entry.exponent,
+            grid=grid,
+        )
         if not np.isfinite(values).all():
             raise _rejected(f"tensor {entry.name} holds values that are not finite", "not_finite")
         values.setflags(write=False)
@@ -195,102 +217,35 @@ def _require_packable(name: str, values: FloatArray) -> None:
         raise _rejected(f"tensor {name} holds values beyond {MAX_MAGNITUDE:.0e}", "too_large")
 
 
-def _encode(values: FloatArray, quantisation: Quantisation, block: int) -> tuple[int, bytes]:
-    flat = _rank_order(values)
-    if quantisation == "fp32":
-        return 0, flat.astype("<f4").tobytes()
-    levels = _LEVELS[quantisation]
-    blocks = _blocks(flat, block)
-    wanted = np.abs(blocks).max(axis=1).astype(np.float64) / levels
-    largest = float(wanted.max())
-    exponent = max(_MIN_EXPONENT, math.frexp(largest)[1]) if largest > 0.0 else 0
-    scales = _float16_at_least(np.ldexp(wanted, -exponent))
-    exact = np.ldexp(scales.astype(np.float64), exponent)[:, np.newaxis]
-    quotients = np.divide(blocks, exact, out=np.zeros(blocks.shape), where=exact > 0.0)
-    codes = np.rint(quotients).astype(np.int8).ravel()[: flat.size]
-    return exponent, scales.astype("<f2").tobytes() + _pack_codes(codes, quantisation)
-
-
-def _decode(data: bytes, entry: _TensorEntry, header: _Header) -> FloatArray:
-    count = entry.shape[0] * entry.shape[1]
-    if header.quantisation == "fp32":
-        return _from_rank_order(np.frombuffer(data, dtype="<f4").astype(np.float32), entry.shape)
-    scale_count = _block_count(count, header.block)
-    scales = np.frombuffer(data[: 2 * scale_count], dtype="<f2").astype(np.float32)
-    codes = _unpack_codes(data[2 * scale_count :], count, header.quantisation)
-    exact = np.ldexp(scales, entry.exponent)[:, np.newaxis]
-    with np.errstate(invalid="ignore"):  # not-a-number scales are found and refused by the caller
-        values = (_blocks(codes.astype(np.float32), header.block) * exact).ravel()[:count]
-    return _from_rank_order(values, entry.shape)
-
-
-def _rank_order(values: FloatArray) -> FloatArray:
-    """float32 [m·n]: one rank component after the other; the shorter side is the rank."""
-    rows, columns = values.shape
-    return values.ravel(order="F" if columns < rows else "C")
-
-
-def _from_rank_order(flat: FloatArray, shape: tuple[int, int]) -> FloatArray:
-    rows, columns = shape
-    return np.ascontiguousarray(flat.reshape(shape, order="F" if columns < rows else "C"))
-
-
-def _blocks(flat: FloatArray, block: int) -> FloatArray:
-    """float32 [blocks, block], the last one filled up with zeros."""
-    padded = np.zeros(_block_count(flat.size, block) * block, dtype=np.float32)
-    padded[: flat.size] = flat
-    return padded.reshape(-1, block)
-
-
-def _block_count(count: int, block: int) -> int:
-    return -(-count // block)
-
-
-def _float16_at_least(wanted: npt.NDArray[np.float64]) -> npt.NDArray[np.float16]:
-    """The smallest float16 that is not below `wanted` (values in 0..1)."""
-    scales = wanted.astype(np.float16)
-    above = np.nextafter(scales, np.float16(np.inf))
-    return np.where(scales.astype(np.float64) < wanted, above, scales)
-
-
-def _pack_codes(codes: npt.NDArray[np.int8], quantisation: Quantisation) -> bytes:
-    if quantisation == "int8":
-        return codes.tobytes()
-    nibbles = np.full(codes.size + codes.size % 2, 8, dtype=np.uint8)
-    nibbles[: codes.size] = (codes + 8).astype(np.uint8)
-    packed: npt.NDArray[np.uint8] = nibbles[0::2] | (nibbles[1::2] << np.uint8(4))
-    return packed.tobytes()
-
-
-def _unpack_codes(data: bytes, count: int, quantisation: Quantisation) -> npt.NDArray[np.int8]:
-    if quantisation == "int8":
-        return np.frombuffer(data, dtype=np.int8)
-    packed = np.frombuffer(data, dtype=np.uint8)
-    codes = np.empty(2 * packed.size, dtype=np.int8)
-    codes[0::2] = (packed & np.uint8(15)).astype(np.int8) - 8
-    codes[1::2] = (packed >> np.uint8(4)).astype(np.int8) - 8
-    return codes[:count]
+def _grid(entry: _TensorEntry, header: _Header) -> Grid:
+    if header.schema_version == 1:
+        return Grid(1, entry.shape[0] * entry.shape[1], header.block)
+    return grid_of(entry.shape, header.block)
 
 
 def _split(data: bytes) -> tuple[_Header, bytes]:
     if len(data) > MAX_FILE_BYTES:
         raise _rejected(f"{len(data)} bytes are more than an adapter file may hold", "too_large")
     start = len(_MAGIC) + 4
-    if len(data) < start or not data.startswith(_MAGIC):
+    version = _SCHEMA_VERSIONS.get(data[: len(_MAGIC)])
+    if len(data) < start or version is None:
         raise _rejected("this is not an adapter file", "malformed")
     (length,) = struct.unpack_from("<I", data, len(_MAGIC))
     if length > MAX_HEADER_BYTES or start + length > len(data):
         raise _rejected("the header is longer than the file", "malformed")
+    text = data[start : start + length]
+    if version > 1:
+        text = _inflate(text, MAX_HEADER_BYTES, "header")
     try:
-        header = msgspec.json.decode(data[start : start + length], type=_Header)
+        header = msgspec.json.decode(text, type=_Header)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _rejected(f"the header cannot be read: {error}", "malformed") from error
-    _require_sound(header)
+    _require_sound(header, version)
     return header, data[start + length :]
 
 
-def _require_sound(header: _Header) -> None:
-    if header.schema_version != _SCHEMA_VERSION:
+def _require_sound(header: _Header, version: int) -> None:
+    if header.schema_version != version:
         raise _rejected(f"adapter file version {header.schema_version} is unknown", "malformed")
     if header.body_size_bytes > MAX_BODY_BYTES:
         raise _rejected(f"a body of {header.body_size_bytes} bytes is too large", "too_large")
@@ -300,31 +255,20 @@ def _require_sound(header: _Header) -> None:
     if sorted(set(names)) != names or not all(_NAME.fullmatch(name) for name in names):
         raise _rejected("tensor names must be usable, sorted and unique", "malformed")
     for entry in header.tensors:
-        if min(entry.shape) < 1 or not _MIN_EXPONENT <= entry.exponent <= 64:
+        if min(entry.shape) < 1 or not MIN_EXPONENT <= entry.exponent <= 64:
             raise _rejected(f"tensor {entry.name} has an impossible shape or scale", "malformed")
 
 
-def _encoded_size(entry: _TensorEntry, header: _Header) -> int:
-    count = entry.shape[0] * entry.shape[1]
-    match header.quantisation:
-        case "fp32":
-            return 4 * count
-        case "int8":
-            return 2 * _block_count(count, header.block) + count
-        case "int4":
-            return 2 * _block_count(count, header.block) + _block_count(count, 2)
-
-
-def _inflate(compressed: bytes, size_bytes: int) -> bytes:
-    """Exactly `size_bytes`, never more, however much the stream would give."""
+def _inflate(compressed: bytes, most_bytes: int, what: str) -> bytes:
+    """At most `most_bytes`, however much the stream would give."""
     inflater = zlib.decompressobj()
     try:
-        body = inflater.decompress(compressed, size_bytes + 1)
+        data = inflater.decompress(compressed, most_bytes + 1)
     except zlib.error as error:
-        raise _rejected(f"the body cannot be inflated: {error}", "malformed") from error
-    if len(body) != size_bytes or not inflater.eof or inflater.unused_data:
-        raise _rejected("the body is longer or shorter than the header says", "malformed")
-    return body
+        raise _rejected(f"the {what} cannot be inflated: {error}", "malformed") from error
+    if len(data) > most_bytes or not inflater.eof or inflater.unused_data:
+        raise _rejected(f"the {what} is longer or shorter than it should be", "malformed")
+    return data
 
 
 def _rejected(message: str, reason: str) -> RejectedError:
