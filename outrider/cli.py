@@ -80,6 +80,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("judge agreement", judge.measure_agreement),
     ("release list", releases.list_releases),
     ("release apply", releases.apply_release),
+    ("release shadow", releases.shadow_release),
     ("clones list", clones.list_templates),
     ("clones check", clones_check.check_clones),
     ("clones trace", clones_trace.trace_task),

@@ -17,8 +17,14 @@ from outrider.runs import Data, data_folder
 from sync.errors import RejectedError
 
 if TYPE_CHECKING:
+    from device_runtime.candidate import CandidateFolder
+    from device_runtime.shadow_run import Shadow
     from device_runtime.transitions import Transition
 
+Bundled = Annotated[Path, typer.Argument(metavar="FILE", help="A bundle: releases/ID.zip.")]
+ShadowBase = Annotated[
+    Path | None, typer.Option("--base", help="Base to score with; the phone's own if not set.")
+]
 BUNDLES = "releases"
 REPOSITORY = "tuf"
 
@@ -47,20 +53,23 @@ def list_releases(
 
 
 def apply_release(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A bundle: releases/ID.zip.")],
+    file: Bundled,
     *,
     phone: PhoneDir,
+    shadow: Annotated[
+        int,
+        typer.Option("--shadow", min=0, help="Score it on so many logged screens first; 0: none."),
+    ] = 0,
+    base: ShadowBase = None,
     json: Json = False,
 ) -> None:
     """Verify a bundle and install it on a phone; what the phone had stays if it is refused."""
     from device_runtime.installer import Installer
     from sync.trust import TrustedClient
 
-    if not file.is_file():
-        raise MisuseError(f"there is no bundle {file}; outrider release list names them")
-    if not phone.is_dir():
-        raise MisuseError(f"there is no phone's folder {phone}; name one with --phone")
+    _require(file, phone)
     out = Output(json_lines=json)
+    scoring = _shadow(phone, shadow, base) if shadow else None
     client = TrustedClient(phone / "trust")
     with _recorder(phone) as record:
 
@@ -68,7 +77,7 @@ def apply_release(
             out.event("transition", **transition.fields())
             record(transition)
 
-        outcome = Installer(phone, client, report=report).apply_bundle(file)
+        outcome = Installer(phone, client, shadow=scoring, report=report).apply_bundle(file)
     out.summary(
         applied=outcome.applied,
         reason=outcome.reason,
@@ -80,6 +89,84 @@ def apply_release(
             f"refused ({outcome.reason}): {outcome.detail}; "
             f"the phone keeps {outcome.installed.release_id}"
         )
+
+
+def shadow_release(
+    file: Bundled,
+    *,
+    phone: PhoneDir,
+    screens: Annotated[
+        int, typer.Option("--screens", min=1, help="Logged screens, newest first.")
+    ] = 32,
+    base: ShadowBase = None,
+    json: Json = False,
+) -> None:
+    """Verify a bundle and score it on a phone's logged screens; nothing is installed."""
+    from dataclasses import asdict
+    from tempfile import TemporaryDirectory
+
+    from device_runtime.candidate import CandidateFolder
+    from device_runtime.slots import Slots
+    from sync.adapter_file import unpack
+    from sync.releases import read_bundle
+    from sync.trust import TrustedClient
+
+    _require(file, phone)
+    out = Output(json_lines=json)
+    bundle = read_bundle(file)
+    release = TrustedClient(phone / "trust").verify_bundle(bundle)
+    slots = Slots(phone)
+    active = slots.checked(slots.state().active)
+    with TemporaryDirectory() as folder:
+        score = _shadow(phone, screens, base, CandidateFolder(Path(folder)))
+        outcome = score(unpack(bundle.adapter), active.read())
+    out.summary(
+        release_id=release.id,
+        active=active.release_id,
+        reason=outcome.reason,
+        detail=outcome.detail,
+        **{name: round(value, 4) for name, value in asdict(outcome.figures).items()},
+    )
+    if outcome.reason is not None:
+        raise CommandError(f"a phone would refuse it ({outcome.reason}): {outcome.detail}")
+
+
+def _require(file: Path, phone: Path) -> None:
+    if not file.is_file():
+        raise MisuseError(f"there is no bundle {file}; outrider release list names them")
+    if not phone.is_dir():
+        raise MisuseError(f"there is no phone's folder {phone}; name one with --phone")
+
+
+def _shadow(
+    phone: Path, screens: int, base: Path | None, folder: CandidateFolder | None = None
+) -> Shadow:
+    """Scores candidates on the log in a phone's folder, with the phone's base network."""
+    from device_runtime.candidate import CandidateFolder
+    from device_runtime.settings import Settings
+    from device_runtime.shadow import ShadowLimits
+    from device_runtime.shadow_run import Shadow, logged_screens
+    from outrider.device_wiring import open_policy, settings_as_misuse, with_graphs
+    from sync.clock import SystemClock
+    from sync.vocabulary import DeviceId
+
+    if not (phone / PHONE_LOG).is_file():
+        raise MisuseError(f"{phone} has no log {PHONE_LOG} with screens: let the phone play first")
+    with settings_as_misuse():
+        named = Settings(
+            device_id=DeviceId(phone.name), data_dir=phone.parent.parent, base_dir=base
+        )
+        settings = with_graphs(named)
+    policy = open_policy(settings)
+    if policy is None:
+        raise MisuseError(f"{settings.graphs_dir} holds no exported base; name one with --base")
+    return Shadow(
+        folder or CandidateFolder(phone),
+        logged_screens(phone / PHONE_LOG, SystemClock()),
+        policy.sides(),
+        limits=ShadowLimits(screens=screens),
+        clock=SystemClock(),
+    )
 
 
 @contextmanager
