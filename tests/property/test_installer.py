@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from device_runtime.installer import Installer
+from device_runtime.shadow import ShadowFigures, ShadowOutcome
 from device_runtime.slots import PhoneBase, Slots
 from sync.adapter_file import adapter_digest, pack
 from sync.releases import Bundle, Reason, release_to_json, write_bundle
@@ -52,6 +53,14 @@ class FakeClient:
         return bundle.release()
 
 
+def finds_it_sound(candidate, active):
+    return ShadowOutcome(ShadowFigures(screens=16))
+
+
+def finds_it_broken(candidate, active):
+    return ShadowOutcome(ShadowFigures(screens=16), Reason.ONE_ACTION, "it does one thing only")
+
+
 class PhoneMachine(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
@@ -73,6 +82,17 @@ class PhoneMachine(RuleBasedStateMachine):
     @rule()
     def restart(self):
         self.installer = Installer(self.phone_dir, self.client, base=BASE)
+
+    @rule()
+    def restart_as_a_phone_that_scores(self):
+        self.installer = Installer(self.phone_dir, self.client, base=BASE, shadow=finds_it_sound)
+
+    @rule()
+    def publish_what_scoring_refuses(self):
+        self.client.newest += 1
+        scoring = Installer(self.phone_dir, self.client, base=BASE, shadow=finds_it_broken)
+        assert scoring.refresh("canary").reason == "one_action"
+        self.taken_back.add(self.client.newest)
 
     def installed(self, version):
         """The model of a release that was put on trial."""
