@@ -16,6 +16,7 @@ from random import Random
 
 from device_runtime import guard
 from device_runtime.errors import PhoneFaultError, PhoneLostError
+from device_runtime.painting import covered_by, glance, paint_out
 from device_runtime.ports import (
     ActOutcome,
     Decided,
@@ -28,7 +29,7 @@ from device_runtime.ports import (
 from device_runtime.redaction import NO_SLOTS, redact, redact_goal, resolve
 from device_runtime.safety import STOPPED, Safety, leave_home
 from device_runtime.slot_names import slots_in
-from sync import history, policy_io
+from sync import history, policy_io, text_policy_io
 from sync.clock import Clock
 from sync.vocabulary import (
     FACTORY_RELEASE,
@@ -147,13 +148,17 @@ class EpisodeMachine:
         goal, self._slots = redact_goal(reset.goal, self._safety.redaction_rules, self._slots)
         self._reset = reset if goal == reset.goal else replace(reset, goal=goal)
 
-    def see(self, observation: Observation) -> PolicyRequest | None:
-        """What to ask the policy about `observation`, or None where the budget is used up."""
+    def see(self, observation: Observation, png: bytes | None = None) -> PolicyRequest | None:
+        """What to ask the policy about `observation`, or None where the budget is used up.
+
+        Args:
+            png: a picture of just that, with its secrets: they are painted over here.
+        """
         redacted = redact(
             observation, self._safety.redaction_rules, self._slots, goal=self._reset.goal
         )
         observation, self._slots = redacted.observation, redacted.slots
-        self._covered = redacted.covered
+        self._covered = covered_by(redacted)
         self._state_hash = observation.state_hash
         self._remember(observation)
         index = len(self._steps)
@@ -165,7 +170,10 @@ class EpisodeMachine:
             self._final = observation
             self._end, self._end_detail = EndReason.GUARD, reason
             return None
-        request = self._request(observation, index)
+        picture = None if png is None else paint_out(png, observation, self._covered)
+        if picture is not None:
+            observation = replace(observation, screenshot=text_policy_io.picture_digest(picture))
+        request = self._request(observation, index, picture)
         self._pending = _Pending(
             observation=observation,
             input_digest=request.encoded.digest if request.encoded else "",
@@ -227,7 +235,9 @@ class EpisodeMachine:
             final_observation=self._final,
         )
 
-    def _request(self, observation: Observation, index: int) -> PolicyRequest:
+    def _request(
+        self, observation: Observation, index: int, picture: bytes | None
+    ) -> PolicyRequest:
         encoded = None
         if self._encodes:
             encoded = policy_io.encode(
@@ -245,6 +255,8 @@ class EpisodeMachine:
             temperature=self.assignment.temperature,
             release_id=self.origin.release_id,
             encoded=encoded,
+            earlier=tuple(step.action for step in self._steps[-text_policy_io.MOST_EARLIER :]),
+            picture=picture,
         )
 
     def _remember(self, seen: Observation) -> None:
@@ -317,8 +329,9 @@ class EpisodeMachine:
                 temperature=self.assignment.temperature,
                 policy_version=decided.policy_version,
                 quantisation=decided.quantisation,
-                policy_io_version=policy_io.POLICY_IO_VERSION if self._encodes else "",
-                input_digest=pending.input_digest,
+                policy_io_version=decided.policy_io_version
+                or (policy_io.POLICY_IO_VERSION if self._encodes else ""),
+                input_digest=decided.input_digest or pending.input_digest,
                 taught_action=decided.taught_action,
                 valid=valid,
                 repeat_count=pending.repeat_count,
@@ -369,7 +382,7 @@ def run_episode(
     )
     try:
         machine.begin(phone.reset(assignment))
-        while (request := machine.see(phone.observe())) is not None:
+        while (request := machine.see(*glance(phone, policy))) is not None:
             action = machine.choose(policy.decide([request])[0])
             if action is not None:
                 machine.acted(phone.act(action))

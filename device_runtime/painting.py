@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from device_runtime.errors import PhoneFaultError
-from device_runtime.ports import Phone
+from device_runtime.ports import Phone, Policy
 from device_runtime.redaction import NO_SLOTS, Redacted, redact
 from device_runtime.secret_patterns import RedactionRules
 from sync.history import same_screen
@@ -39,15 +39,32 @@ def safe_picture(
         goal: numbers and addresses that it names are no secrets.
     Raises: PhoneFaultError: the screen kept changing; nothing of it may leave the phone.
     """
+    seen, png = steady_picture(phone)
+    if png is None:
+        raise PhoneFaultError("the screen kept changing while its picture was taken: none is kept")
+    return paint_out(png, seen, covered_by(redact(seen, rules, known, goal=goal)))
+
+
+def steady_picture(phone: Phone) -> tuple[Observation, bytes | None]:
+    """What the phone shows, and a PNG of just that; None where the screen kept changing.
+
+    The picture has its secrets: paint them over before anybody sees it.
+    """
     before = phone.observe()
     for _ in range(_TRIES):
         png = phone.screenshot()
         after = phone.observe()
         if same_screen(before, after):
-            seen = redact(after, rules, known, goal=goal)
-            return paint_out(png, after, covered_by(seen))
+            return after, png
         before = after
-    raise PhoneFaultError("the screen kept changing while its picture was taken: none is kept")
+    return before, None
+
+
+def glance(phone: Phone, policy: Policy) -> tuple[Observation, bytes | None]:
+    """What the phone shows, as `steady_picture` does where `policy` wants a picture."""
+    if getattr(policy, "wants_picture", False):  # most policies need not know of pictures
+        return steady_picture(phone)
+    return phone.observe(), None
 
 
 def covered_by(redacted: Redacted) -> tuple[Rect, ...]:

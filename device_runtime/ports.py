@@ -114,6 +114,8 @@ class PolicyRequest:
         encoded: the observation through `policy_io.encode`; None for policies that do not ask.
         random: the seat's own generator, so that batching never changes what is sampled.
         release_id: which installed release is to act; empty means the current one.
+        earlier: the latest actions of the episode, oldest first.
+        picture: the screen as PNG, secrets painted over; None for policies that do not ask.
     """
 
     observation: Observation
@@ -123,6 +125,8 @@ class PolicyRequest:
     temperature: float = 1.0
     release_id: str = ""
     encoded: EncodedInput | None = None
+    earlier: tuple[Action, ...] = ()
+    picture: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +135,7 @@ class Decided:
 
     Attributes:
         taught_action: what a teacher would have done, where the policy asked one.
+        policy_io_version, input_digest: of policies that encode what they see themselves.
     """
 
     action: Action
@@ -139,10 +144,15 @@ class Decided:
     policy_version: str = "scripted"
     quantisation: str = "fp32"
     taught_action: Action | None = None
+    policy_io_version: str = ""
+    input_digest: str = ""
 
 
 class Policy(Protocol):
-    """Chooses actions for a batch of seats."""
+    """Chooses actions for a batch of seats.
+
+    One that looks at pictures has `wants_picture = True` beside what stands here.
+    """
 
     wants_encoding: bool
     """Whether requests must carry `encoded`."""

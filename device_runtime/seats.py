@@ -17,6 +17,7 @@ import structlog
 
 from device_runtime.agent import EpisodeMachine, EpisodeOrigin, judge_end
 from device_runtime.errors import DeviceError, PhoneFaultError, PhoneLostError, UnknownTaskError
+from device_runtime.painting import glance
 from device_runtime.ports import Decided, Phone, Policy, PolicyRequest, Verifier
 from device_runtime.safety import Safety, leave_home
 from sync.clock import Clock
@@ -65,9 +66,9 @@ class _Seat:
         if prepared is not None:
             machine.begin(prepared)
 
-    def look(self, machine: EpisodeMachine) -> PolicyRequest | None:
-        observation = _or_fail(machine, self.phone.observe)
-        return None if observation is None else machine.see(observation)
+    def look(self, machine: EpisodeMachine, policy: Policy) -> PolicyRequest | None:
+        seen = _or_fail(machine, partial(glance, self.phone, policy))
+        return None if seen is None else machine.see(*seen)
 
     def carry_out(self, machine: EpisodeMachine, decided: Decided) -> None:
         action = machine.choose(decided)
@@ -234,7 +235,7 @@ class Seats:
             if machine is None or policy is None or machine.end_reason is not None:
                 continue
             self.at_work = machine.assignment
-            request = seat.look(machine)
+            request = seat.look(machine, policy)
             self.at_work = None
             if request is not None:
                 groups.setdefault(id(policy), (policy, []))[1].append((seat, machine, request))
