@@ -216,8 +216,9 @@ class AdapterTraining(ABC, Generic[Drawn]):
         loss.backward()  # type: ignore[no-untyped-call]  # torch ships no type here
         limit = self._shared.max_grad_norm
         norm = float(nn.utils.clip_grad_norm_(self._trainable, limit))
-        critic_norm = float(nn.utils.clip_grad_norm_(self._critics.parameters(), limit))
-        if not isfinite(norm) or not isfinite(critic_norm):
+        critics = list(self._critics.parameters())
+        critic_norm = float(nn.utils.clip_grad_norm_(critics, limit)) if critics else 0.0
+        if not isfinite(norm + critic_norm):
             self.optimiser.zero_grad(set_to_none=True)
             return None
         self.optimiser.step()

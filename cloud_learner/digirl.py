@@ -28,7 +28,7 @@ from cloud_learner.adapter_training import AdapterTraining, Draw, Terms, Trainee
 from cloud_learner.algorithm_settings import DigiRLSettings
 from cloud_learner.batch import Trajectory
 from cloud_learner.critics import Critic
-from cloud_learner.policy_terms import regularisers
+from cloud_learner.policy_terms import imitation_loss, regularisers
 from cloud_learner.replayed import Replayed
 from cloud_learner.returns import digirl_advantages
 
@@ -135,10 +135,7 @@ class DigiRL(AdapterTraining[FilteredDraw]):
         passed = (advantages > settings.step_threshold) * grid.each(drawn.passed)
         if self.rounds >= settings.critic_warm_up_rounds:
             losses.update(regularisers(batch, usable, settings))
-            counted = passed * usable
-            losses["policy_loss"] = -(batch.scores.log_prob * counted).sum() / counted.sum().clamp(
-                min=1.0
-            )
+            losses["policy_loss"] = imitation_loss(batch.scores.log_prob, passed * usable)
         figures = {
             "positive_advantage_share": float((advantages > 0).float().mean()),
             "passed_share": float(passed.mean()),

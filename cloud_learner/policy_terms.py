@@ -45,6 +45,15 @@ def clipped_surrogate_loss(
     return -(torch.minimum(ratio * advantages, clipped * advantages) * weights).mean()
 
 
+def imitation_loss(log_prob: Tensor, weights: Tensor) -> Tensor:
+    """−E[log π] over the steps that count: a scalar, 0 where none does.
+
+    Args:
+        weights: float32 [S], what a step counts; the mean is over their sum.
+    """
+    return -(log_prob * weights).sum() / weights.sum().clamp(min=1.0)
+
+
 def regularisers(batch: Replayed, weights: Tensor, settings: UpdateSettings) -> dict[str, Tensor]:
     """Entropy bonus, invalid-action term and KL to the reference, each where it is on.
 
