@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, is_dataclass
 from enum import Enum
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ class Output:
         if self.json_lines:
             self._write({"event": name, **fields})
         else:
-            shown = "  ".join(f"{key} {_shown(value)}" for key, value in fields.items())
-            self.console.print(f"{name.replace('_', ' ')}  {shown}".rstrip(), markup=False)
+            parts = [name.replace("_", " "), *(f"{k} {_shown(v)}" for k, v in fields.items())]
+            self.console.print(_folded(parts, self.console.width), markup=False)
 
     def line(self, fields: Mapping[str, object]) -> None:
         """One JSON object exactly as it is; nothing for people."""
@@ -114,6 +115,22 @@ def _plain(value: object) -> object:
     if isinstance(value, Path):
         return str(value)
     raise TypeError(f"{type(value).__name__} has no JSON form: turn it into plain values first")
+
+
+def _folded(parts: list[str], width: int) -> str:
+    """The parts with two spaces between them, on lines that fit; later ones are indented."""
+    lines = [""]
+    for part in parts:
+        if lines[-1].strip() and len(lines[-1]) + 2 + len(part) > width:
+            lines.append("")
+        lines[-1] += f"  {part}" if len(lines) > 1 or lines[-1] else part
+    return "\n".join(
+        fill(
+            line, width,
+            subsequent_indent="    ", break_long_words=False, break_on_hyphens=False,
+        )
+        for line in lines
+    )  # fmt: skip
 
 
 def _shown(value: object) -> str:

@@ -39,6 +39,20 @@ def test_events_are_one_json_object_a_line():
     assert stderr.getvalue() == ""
 
 
+def test_a_line_for_people_is_folded_where_it_does_not_fit(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    out, stdout, _ = written(json_lines=False)
+    out.event("round_trip", serial="127.0.0.1:37891", advice=["do not disturb", "battery saver"])
+    out.event("found", path="/" + "x" * 50)
+    assert stdout.getvalue().splitlines() == [
+        "round trip  serial 127.0.0.1:37891",
+        "  advice do not disturb, battery saver",
+        "found",
+        "  path",
+        "    /" + "x" * 50,
+    ]
+
+
 def test_notes_and_the_console_stay_off_a_programs_stdout():
     out, stdout, stderr = written(json_lines=True)
     out.note("for people")
