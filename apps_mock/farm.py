@@ -13,9 +13,12 @@ from pathlib import Path
 from apps_mock.actors import Actors, read_policy_file
 from apps_mock.faults import FaultPlan, faulty_phones
 from apps_mock.phone import MockPhone
+from device_runtime.gate import Gate
+from device_runtime.guard_rules import PERMISSIVE
 from device_runtime.policy import OnnxPolicy
 from device_runtime.safety import Safety
 from device_runtime.seats import Played, PolicyFor, SeatPhone, Seats
+from device_runtime.stop import StopSwitch
 from device_runtime.worker_process import Plan
 from sync.clock import Clock, SystemClock
 from sync.vocabulary import (
@@ -44,6 +47,7 @@ class FarmRecipe:
         files: policy files that assignments may name as actor.
         demonstration_noise: probability that a step of the oracle's demonstrations is random.
         faults: what breaks, and how often; None for nothing.
+        folder: where the device's owner can stop it; None for a farm that nobody stops.
     """
 
     device_id: DeviceId
@@ -51,6 +55,7 @@ class FarmRecipe:
     files: tuple[Path, ...] = ()
     demonstration_noise: float = 0.0
     faults: FaultPlan | None = None
+    folder: Path | None = None
 
     def __call__(self, plan: Plan) -> tuple[Seats, OnnxPolicy | None]:
         """The seats of one worker, and the policy that loads its releases."""
@@ -67,9 +72,16 @@ class FarmRecipe:
             device_id=self.device_id,
             clock=SystemClock(),
             new_id=new_uuid7,
+            safety=None if self.folder is None else _stoppable(self.folder),
             first_seat=plan.first,
         )
         return seats, policy
+
+
+def _stoppable(folder: Path) -> Safety:
+    """A clone's rules, and the switch that the farm's owner throws, whichever process hears it."""
+    clock = SystemClock()
+    return Safety(gate=Gate(PERMISSIVE, StopSwitch(folder, clock=clock), clock=clock))
 
 
 def play(

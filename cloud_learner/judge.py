@@ -96,8 +96,8 @@ class ModelJudge:
 
 
 def can_be_judged(episode: Episode) -> bool:
-    """Whether a judge may be asked at all: never where the environment broke."""
-    return episode.end_reason is not EndReason.ENV_ERROR
+    """Whether a judge may be asked at all: never where the episode was cut off."""
+    return episode.end_reason not in {EndReason.GUARD, EndReason.ENV_ERROR}
 
 
 def verdict_of(judge: Judge, episode: Episode, judged: Judgement) -> Verdict:

@@ -13,6 +13,8 @@ from sync.codec import decode_episode
 from sync.vocabulary import EndReason, Episode, Verdict, VerdictSource
 
 _PAGE = 64
+_CUT_OFF = (EndReason.GUARD.value, EndReason.ENV_ERROR.value)
+"""Ends that nobody judges: what would have come of the episode is not known."""
 
 
 class JudgeStore:
@@ -64,7 +66,7 @@ def _page(
             EPISODES.c.row > after,
             EPISODES.c.success.is_(None),
             EPISODES.c.duplicate.is_(False),
-            EPISODES.c.end_reason != EndReason.ENV_ERROR.value,
+            EPISODES.c.end_reason.not_in(_CUT_OFF),
             EPISODES.c.id.not_in(mine),
         )
         .order_by(EPISODES.c.row)

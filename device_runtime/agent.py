@@ -311,8 +311,9 @@ class EpisodeMachine:
             case guard.Denied(reason=reason):
                 return reason
             case guard.AskOwner(question=question):
-                answered_yes = self._safety.ask_owner(question, action)
-                return None if answered_yes else f"not agreed to: {question}"
+                if self._safety.ask_owner(question, action):
+                    return None
+                return self._closed() or f"not agreed to: {question}"
 
     def _record(self, *, valid: bool) -> None:
         pending = self._require_pending()
@@ -398,13 +399,15 @@ def run_episode(
 
 
 def judge_end(verifier: Verifier | None, episode: Episode) -> Verdict | None:
-    """The verdict on an ended episode; None for one that was stopped or broke, or nobody can judge.
+    """The verdict on an ended episode; None where it was cut off, or nobody can judge it.
+
+    Cut off is what the guard or the owner ended, and what broke: nobody knows what would have come
+    of it, so it is neither a success nor a failure.
 
     Raises:
         PhoneLostError: the phone went away before it was judged: the episode is an env_error.
         PhoneFaultError: something went wrong that no verdict may count: as above.
     """
-    was_stopped = episode.end_reason is EndReason.GUARD and episode.end_detail.startswith(STOPPED)
-    if verifier is None or was_stopped or episode.end_reason is EndReason.ENV_ERROR:
+    if verifier is None or episode.end_reason in {EndReason.GUARD, EndReason.ENV_ERROR}:
         return None
     return verifier.judge(episode)

@@ -126,7 +126,7 @@ class DeviceParts:
     """What a device process is made of; the supervisor closes all of it.
 
     Attributes:
-        gate: whether the phone may act; None for a farm, which harms nobody.
+        gate: whether the device may act; None where nobody stops it.
         rest: leaves a stopped phone that plays nothing at its home screen.
     """
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outrider.acting import RELEASE, Actor
-from outrider.asking import answered_yes, is_at_terminal, thumb
+from outrider.asking import Stopped, answered_yes, is_at_terminal, thumb
 from outrider.do_view import Asked, Chosen, StepView
 from outrider.errors import CommandError, MisuseError
 from outrider.interrupts import on_interrupt
@@ -22,8 +22,8 @@ from sync.vocabulary import Action, EndReason, Step
 if TYPE_CHECKING:
     from device_runtime.alternatives import Alternative
     from device_runtime.conditions import Conditions
+    from device_runtime.gate import Gate
     from device_runtime.ports import Decided, Phone, Policy, PolicyRequest, Verifier
-    from device_runtime.safety import Safety
     from device_runtime.seats import Played
     from outrider.owned_phone import OwnerRules
     from sync.vocabulary import Assignment, Verdict
@@ -103,14 +103,15 @@ def play(
     view = StepView(out)
     _say_what(seat, assignment, out)
     with _stop_on_ctrl_c() as stop:
-        played = _played(seat, assignment, view, out, stop=stop, agrees=agrees)
+        gate = _gate(seat, stop)
+        played = _played(seat, assignment, view, out, gate=gate, agrees=agrees)
         episode = played.episode
         if seat.folder is not None:
             _log(played, seat.folder)
         view.ended(episode.end_reason, episode.end_detail, steps=len(episode.steps))
         if played.verdict is not None:
             _show_verdict(played.verdict, out)
-        said = _thumb(played, out, given=given, stop=stop)
+        said = _thumb(played, out, given=given, stopped=gate.switch.reason)
     if said is not None:
         owner = owner_verdict(episode.id, up=said)
         _show_verdict(owner, out)
@@ -247,10 +248,11 @@ def _played(
     view: StepView,
     out: Output,
     *,
-    stop: threading.Event,
+    gate: Gate,
     agrees: bool,
 ) -> Played:
     """Play the goal to its end, each step shown as it is taken."""
+    from device_runtime.safety import Safety
     from device_runtime.seats import SeatPhone, Seats
     from sync.clock import SystemClock
     from sync.vocabulary import DeviceId, ReleaseId, new_uuid7
@@ -259,7 +261,9 @@ def _played(
 
     def ask(question: str, action: Action) -> bool:
         agreed = agrees or answered_yes(
-            question, timeout_s=seat.rules.guard.answer_within_s, stop=stop
+            question,
+            timeout_s=seat.rules.guard.answer_within_s,
+            stopped=gate.switch.reason,
         )
         asked = Asked(question, agreed)
         if watched.last is not None:
@@ -280,7 +284,7 @@ def _played(
         device_id=DeviceId(seat.device_id),
         clock=SystemClock(),
         new_id=new_uuid7,
-        safety=_safety(seat, ask, stop),
+        safety=Safety(seat.rules.guard, seat.rules.redaction, ask, gate),
         on_step=show,
     )
     table.start(assignment, release_id=ReleaseId(seat.actor.release_id))
@@ -289,17 +293,15 @@ def _played(
             return played
 
 
-def _safety(seat: Seat, ask: Callable[[str, Action], bool], stop: threading.Event) -> Safety:
-    """The owner's rules, a terminal to ask at, and a stop: Ctrl-C or the phone's stop file."""
+def _gate(seat: Seat, stop: threading.Event) -> Gate:
+    """Closes by Ctrl-C, by the phone's stop file, and where the owner's conditions do not hold."""
     from device_runtime.gate import Gate
-    from device_runtime.safety import Safety
     from device_runtime.stop import StopSwitch
     from sync.clock import SystemClock
 
     clock = SystemClock()
     switch = StopSwitch(seat.folder, clock=clock, interrupt=stop)
-    gate = Gate(seat.rules.guard, switch, clock=clock, read_conditions=seat.read_conditions)
-    return Safety(seat.rules.guard, seat.rules.redaction, ask, gate)
+    return Gate(seat.rules.guard, switch, clock=clock, read_conditions=seat.read_conditions)
 
 
 @contextmanager
@@ -344,9 +346,7 @@ def _outcome(success: bool) -> str:
     return "success" if success else "no success"
 
 
-def _thumb(
-    played: Played, out: Output, *, given: Thumb | None, stop: threading.Event
-) -> bool | None:
+def _thumb(played: Played, out: Output, *, given: Thumb | None, stopped: Stopped) -> bool | None:
     """The owner's verdict: as it was given, or as it is asked for at a terminal; None for none."""
     from device_runtime.safety import STOPPED
 
@@ -357,7 +357,7 @@ def _thumb(
         return given is Thumb.UP
     if out.json_lines or not is_at_terminal():
         return None
-    return thumb(timeout_s=THUMB_S, stop=stop)
+    return thumb(timeout_s=THUMB_S, stopped=stopped)
 
 
 def _log(played: Played, folder: Path) -> None:

@@ -76,6 +76,7 @@ def farm(
         settings_as_misuse,
         stop_on_signals,
     )
+    from outrider.owned_phone import free_phone
     from sync.clock import SystemClock
     from sync.messages import Role
     from sync.vocabulary import new_uuid7
@@ -109,7 +110,9 @@ def farm(
         tuple(policy or ()),
         settings.demonstration_noise,
         draw_faults(0, faults) if faults else None,
+        settings.phone_dir,
     )
+    owned = free_phone(settings)
     with stop_on_signals() as stop:
         table = Workers(
             recipe,
@@ -130,6 +133,8 @@ def farm(
                 host=None if release is None else table,
                 templates=announced(),
                 suite_version=SUITE_VERSION,
+                owner=owned.owner,
+                gate=owned.gate,
             )
             table.wait_ready()
             supervisor = Supervisor(parts, settings, clock=SystemClock(), report=reporter(out))

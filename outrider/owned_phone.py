@@ -81,7 +81,7 @@ def guarded_phone(
 
 
 def free_phone(settings: Settings) -> OwnedPhone:
-    """A clone: everything is allowed, but whoever runs it can stop it like any other phone."""
+    """Clones: everything is allowed, but whoever runs them can stop them like any other phone."""
     owner = _owner(settings, 1.0, Event())
     gate = Gate(PERMISSIVE, owner.switch, clock=SystemClock())
     return OwnedPhone(Safety(gate=gate), gate, owner)

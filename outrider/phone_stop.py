@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
 PHONES = "phones"
 BROKER = "broker"
-QUESTIONS_S = 1.0
+LISTEN_S = 1.0
+"""How long the broker has to tell what it keeps."""
 HOUR_S = 3600.0
 
 DataDir = Annotated[Path | None, typer.Option("--data", help="Folder of a fleet on this machine.")]
 DeviceName = Annotated[str | None, typer.Option("--id", help="The phone's name in the fleet.")]
-Everyone = Annotated[bool, typer.Option("--all", help="Every phone of the folder.")]
+Everyone = Annotated[
+    bool, typer.Option("--all", help="Every phone and farm of the folder, and of its broker.")
+]
 Broker = Annotated[
     str | None, typer.Option("--broker", help="Over MQTT: mqtt://host:port, as the owner.")
 ]
@@ -48,7 +51,8 @@ def stop_phone(
 ) -> None:
     """Stop a phone within one step, and keep it stopped until `outrider phone start`.
 
-    On this machine a file does it, so it works without a network and while a process hangs.
+    On this machine a file does it, so it works without a network and while a process hangs; a
+    message over MQTT reaches phones elsewhere, and those that are away when they come back.
     """
     from device_runtime.stop import write_stop
     from sync.clock import SystemClock
@@ -57,12 +61,14 @@ def stop_phone(
     folders = _folders(data, device=device, everyone=everyone, has_broker=broker is not None)
     for folder in folders:
         write_stop(folder, reason, at_ms=SystemClock().wall_ms())
-    sent = _say(
+    told = _tell(
         lambda owner, name: owner.stop(name, reason),
         data=data, device=device, broker=broker, credentials=credentials, fleet=fleet,
     )  # fmt: skip
-    _require_effect(folders, sent=sent, data=data, device=device)
-    out.summary(stopped=device or "all", by_file=bool(folders), by_message=sent)
+    _require_effect(folders, told, data=data, device=device, broker=broker)
+    out.summary(
+        stopped=device or "all", by_file=bool(folders), by_message=bool(told), told=list(told)
+    )
 
 
 def start_phone(
@@ -93,12 +99,15 @@ def start_phone(
         )
         for phone in phones:
             StopSwitch(phone, clock=clock).start(until_ms=until_ms)
-    sent = _say(
+    told = _tell(
         lambda owner, name: owner.start(name, until_ms=until_ms),
         data=data, device=device, broker=broker, credentials=credentials, fleet=fleet,
     )  # fmt: skip
-    _require_effect(folders, sent=sent, data=data, device=device)
-    out.summary(started=device or "all", until_ms=until_ms or None, by_message=sent)
+    _require_effect(folders, told, data=data, device=device, broker=broker)
+    _require_unstopped(data, everyone=everyone)
+    out.summary(
+        started=device or "all", until_ms=until_ms or None, by_message=bool(told), told=list(told)
+    )
 
 
 def answer_phone(
@@ -143,9 +152,9 @@ def _folders(
     if everyone == (device is not None):
         raise MisuseError("name one phone with --id, or all of a folder with --all")
     if data is None:
-        if has_broker and device is not None:
+        if has_broker:
             return []
-        raise MisuseError("name the fleet's folder with --data, or its --broker and one --id")
+        raise MisuseError("name the fleet's folder with --data, or its --broker")
     phones = data / PHONES
     if everyone:
         if not data.is_dir():
@@ -156,10 +165,28 @@ def _folders(
 
 
 def _require_effect(
-    folders: list[Path], *, sent: bool, data: Path | None, device: str | None
+    folders: list[Path],
+    told: Sequence[str],
+    *,
+    data: Path | None,
+    device: str | None,
+    broker: str | None,
 ) -> None:
-    if not folders and not sent:
-        raise MisuseError(f"{data} holds no phone {device!r}: outrider phone list --data {data}")
+    if folders or told:
+        return
+    if device is None:
+        raise CommandError(f"no device ever announced itself at {broker}: name one with --id")
+    raise MisuseError(f"{data} holds no phone {device!r}: outrider phone list --data {data}")
+
+
+def _require_unstopped(data: Path | None, *, everyone: bool) -> None:
+    """Nothing where no stop for all phones keeps the one stopped that was just started."""
+    from device_runtime.stop import STOP_FILE
+
+    if data is not None and not everyone and (data / PHONES / STOP_FILE).exists():
+        raise CommandError(
+            f"every phone of {data} is stopped: outrider phone start --all --data {data}"
+        )
 
 
 def _address(data: Path | None, broker: str | None, credentials: Path | None) -> MqttAddress | None:
@@ -202,7 +229,7 @@ def _client(address: MqttAddress | None, fleet: str) -> Iterator[OwnerClient | N
         client.close()
 
 
-def _say(
+def _tell(
     what: Callable[[OwnerClient, str], None],
     *,
     data: Path | None,
@@ -210,25 +237,26 @@ def _say(
     broker: str | None,
     credentials: Path | None,
     fleet: str,
-) -> bool:
-    """Tell one device over MQTT; False where there is no broker to tell it through.
+) -> tuple[str, ...]:
+    """Tell one device, or all that the broker knows, over MQTT; the devices that were told.
 
     A broker that was not named is only a second way beside the file: where it is down, so be it.
     Raises: LinkLostError: the named broker does not answer.
     """
     from sync.errors import LinkLostError
 
-    if device is None:
-        return False
     try:
         with _client(_address(data, broker, credentials), fleet) as owner:
-            if owner is not None:
-                what(owner, device)
-            return owner is not None
+            if owner is None:
+                return ()
+            names = owner.devices(LISTEN_S) if device is None else (device,)
+            for name in names:
+                what(owner, name)
+            return names
     except LinkLostError:
         if broker is not None:
             raise
-        return False
+        return ()
 
 
 def _asked_here(data: Path | None) -> dict[str, dict[str, Any]]:  # Any: JSON
@@ -264,7 +292,7 @@ def _asked_there(owner: OwnerClient) -> dict[str, dict[str, Any]]:  # Any: as ab
             "text": said.text,
             "left_s": round((said.expires_at_ms - now_ms) / 1000),
         }
-        for name, said in owner.questions(QUESTIONS_S).items()
+        for name, said in owner.questions(LISTEN_S).items()
         if said.state is QuestionState.ASKED and said.expires_at_ms > now_ms
     }
 

@@ -1,4 +1,4 @@
-"""The owner's end of the wire: stop, start and answer devices, and read their questions.
+"""The owner's end of the wire: stop, start and answer devices, read who they are and what they ask.
 
 A short-lived connection for a person at a prompt. What it publishes at QoS 1 is flushed by `close`;
 a stop is retained, so a device that is away hears it when it comes back.
@@ -14,7 +14,16 @@ from sync import topics
 from sync.clock import Clock, SystemClock
 from sync.codec import Sender, decode_envelope, decode_message, encode_body, sealed
 from sync.errors import LinkLostError, RejectedError
-from sync.messages import ControlMessage, OwnerAnswer, OwnerQuestion, Start, Stop, kind_name
+from sync.messages import (
+    Birth,
+    ControlMessage,
+    Offline,
+    OwnerAnswer,
+    OwnerQuestion,
+    Start,
+    Stop,
+    kind_name,
+)
 from sync.ports import Connected, Disconnected, Incoming, Transport, TransportEvent
 from sync.vocabulary import new_uuid7
 
@@ -43,6 +52,7 @@ class OwnerClient:
         self._events: queue.SimpleQueue[TransportEvent] = queue.SimpleQueue()
         self._sent = 0
         self._questions: dict[str, OwnerQuestion] = {}
+        self._devices: set[str] = set()
 
     def connect(self, timeout_s: float = CONNECT_TIMEOUT_S) -> None:
         """Connect and begin to hear questions.
@@ -81,6 +91,23 @@ class OwnerClient:
 
         Raises: LinkLostError: the connection ended.
         """
+        self._listen(wait_s)
+        return dict(self._questions)
+
+    def devices(self, wait_s: float) -> tuple[str, ...]:
+        """Every device that ever announced itself, as far as it comes within `wait_s`.
+
+        Raises: LinkLostError: the connection ended.
+        """
+        self._transport.subscribe(topics.presence_filters(self._fleet))
+        self._listen(wait_s)
+        return tuple(sorted(self._devices))
+
+    def close(self) -> None:
+        """Send what waits and end the connection. Idempotent."""
+        self._transport.close()
+
+    def _listen(self, wait_s: float) -> None:
         deadline_s = self._clock.monotonic_s() + wait_s
         while (left_s := deadline_s - self._clock.monotonic_s()) > 0:
             event = self._next(left_s)
@@ -88,11 +115,6 @@ class OwnerClient:
                 raise LinkLostError(f"the broker ended the connection ({event.reason}): try again")
             if isinstance(event, Incoming):
                 self._take(event)
-        return dict(self._questions)
-
-    def close(self) -> None:
-        """Send what waits and end the connection. Idempotent."""
-        self._transport.close()
 
     def _take(self, incoming: Incoming) -> None:
         try:
@@ -103,8 +125,12 @@ class OwnerClient:
             return  # newer than this program, or none of ours
         finally:
             self._transport.acknowledge(incoming)
-        if isinstance(message, OwnerQuestion) and envelope.device == topic.owner:
+        if envelope.device != topic.owner:
+            return
+        if isinstance(message, OwnerQuestion):
             self._questions[topic.owner] = message
+        elif isinstance(message, Birth | Offline):
+            self._devices.add(topic.owner)
 
     def _next(self, timeout_s: float) -> TransportEvent | None:
         try:

@@ -269,6 +269,12 @@ def owner_filters(fleet: str) -> tuple[str, ...]:
     return (f"{prefix}/+/+/{QUESTION.name}",)
 
 
+def presence_filters(fleet: str) -> tuple[str, ...]:
+    """Where it stands which devices there are, away ones included."""
+    prefix = f"{_prefix(check_name(fleet, 'fleet'))}/{Direction.UP}"
+    return (f"{prefix}/+/+/{PRESENCE.name}",)
+
+
 @dataclass(frozen=True, slots=True)
 class Permissions:
     """What one account may do, as MQTT filters."""
@@ -292,11 +298,11 @@ def device_permissions(fleet: str, device_id: str) -> Permissions:
 
 
 def owner_permissions(fleet: str) -> Permissions:
-    """An owner stops, starts and answers every device, reads their questions, and nothing else."""
+    """An owner stops, starts and answers every device, reads which there are and what they ask."""
     prefix = f"{_prefix(check_name(fleet, 'fleet'))}/{Direction.DOWN}"
     return Permissions(
         publish=(f"{prefix}/+/{CONTROL.name}", f"{prefix}/+/{ANSWER.name}"),
-        subscribe=owner_filters(fleet),
+        subscribe=(*owner_filters(fleet), *presence_filters(fleet)),
     )
 
 

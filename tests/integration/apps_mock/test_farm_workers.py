@@ -5,6 +5,7 @@ import pytest
 from apps_mock.farm import FarmRecipe
 from apps_mock.faults import FAULTS, draw_faults
 from apps_mock.tasks import template_of
+from device_runtime.stop import write_stop
 from device_runtime.workers import Workers
 from sync.clock import SystemClock
 from sync.vocabulary import Assignment, AssignmentId, DeviceId, EndReason, new_uuid7
@@ -64,3 +65,36 @@ def test_what_was_broken_on_purpose_is_an_env_error_with_its_name():
     assert all(one.verdict is None for one in broken)
     assert all(any(fault in one.episode.end_detail for fault in FAULTS) for one in broken)
     assert all(one.verdict.success for one in ended if one not in broken)
+
+
+def test_a_stop_file_ends_every_seat_within_a_step_and_nobody_judges_it(tmp_path):
+    table = Workers(
+        FarmRecipe(DeviceId("farm-1"), folder=tmp_path),
+        workers=2,
+        seats=6,
+        device_id=DeviceId("farm-1"),
+        clock=SystemClock(),
+        new_id=new_uuid7,
+        lease_s=60.0,
+    )
+    try:
+        table.wait_ready()
+        write_stop(tmp_path, "enough", at_ms=0)
+        for seed in range(6):
+            table.start(
+                Assignment(
+                    AssignmentId(f"a-{seed}"),
+                    template="contacts_open",
+                    seed=seed,
+                    actor="noop",
+                    step_budget=10_000,
+                )
+            )
+        ended = []
+        while table.busy:
+            ended += table.turn()
+    finally:
+        table.close()
+
+    assert {one.episode.end_detail for one in ended} == {"stopped: stopped by its owner: enough"}
+    assert [(len(one.episode.steps), one.verdict) for one in ended] == [(0, None)] * 6

@@ -11,16 +11,17 @@ from dataclasses import replace
 import pytest
 
 from apps_mock.actors import Actors
-from apps_mock.farm import mock_phone
+from apps_mock.farm import FarmRecipe, mock_phone
 from device_runtime.safety import leave_home
 from device_runtime.scripted import FunctionPolicy
 from device_runtime.settings import Settings
 from device_runtime.stop import STOP_FILE
 from device_runtime.supervisor import Supervisor
 from device_runtime.trajectory_log import TrajectoryLog
+from device_runtime.workers import Workers
 from outrider import cli
 from outrider.device_wiring import assemble, local_seats
-from outrider.owned_phone import guarded_phone, owner_rules
+from outrider.owned_phone import free_phone, guarded_phone, owner_rules
 from sync.broker import OWNER, BrokerProcess
 from sync.clock import SystemClock
 from sync.fetch import DirectoryFiles
@@ -54,6 +55,19 @@ def data(tmp_path_factory):
     broker.stop()
 
 
+def farm_seats(settings, policy):
+    """Two seats in a process of their own, for assignments that name the file of a policy."""
+    return Workers(
+        FarmRecipe(settings.device_id, files=(policy,), folder=settings.phone_dir),
+        workers=1,
+        seats=2,
+        device_id=settings.device_id,
+        clock=SystemClock(),
+        new_id=new_uuid7,
+        lease_s=60.0,
+    )
+
+
 def leave_home_and_wait(request):
     return open_app("Clock") if request.observation.package == HOME else wait(1)
 
@@ -61,7 +75,7 @@ def leave_home_and_wait(request):
 class Running:
     """A phone that is run in a thread, and the cloud that gives it things to play."""
 
-    def __init__(self, data, name, *, permit_s=0.0, policy=None):
+    def __init__(self, data, name, *, permit_s=0.0, policy=None, farm=None, cloud=None):
         self.folder, broker = data
         self.name = name
         self.reports = queue.SimpleQueue()
@@ -78,16 +92,20 @@ class Running:
         )
         rules = owner_rules(None)
         rules = replace(rules, guard=replace(rules.guard, actions_a_minute=600))
-        self.owned = guarded_phone(self.settings, rules, interrupt=self.interrupt)
-        self.seats = local_seats(
-            self.settings,
-            [self.seat],
-            policy or (lambda assignment, phone: FunctionPolicy(leave_home_and_wait)),
-            safety=self.owned.safety,
-        )
+        if farm:
+            self.owned = free_phone(self.settings)
+            self.seats = farm_seats(self.settings, farm)
+        else:
+            self.owned = guarded_phone(self.settings, rules, interrupt=self.interrupt)
+            self.seats = local_seats(
+                self.settings,
+                [self.seat],
+                policy or (lambda assignment, phone: FunctionPolicy(leave_home_and_wait)),
+                safety=self.owned.safety,
+            )
         parts = assemble(
             self.settings,
-            role=Role.PHONE,
+            role=Role.FARM if farm else Role.PHONE,
             table=self.seats,
             seats=1,
             policy=None,
@@ -104,13 +122,14 @@ class Running:
             report=lambda event, **fields: self.reports.put((event, fields)),
         )
         self.thread = threading.Thread(target=supervisor.run, args=(self.interrupt,))
-        self.cloud = CloudSession(
+        self.cloud = cloud or CloudSession(
             transport=PahoTransport(broker.address()),
             fleet="home",
             ingest=lambda batch: {},
             files=DirectoryFiles(self.folder),
         )
-        self.cloud.start()
+        if cloud is None:
+            self.cloud.start()
         assert self.cloud.wait_connected(WAIT_S)
         self.thread.start()
         assert parts.wire.wait_connected(WAIT_S)
@@ -138,6 +157,15 @@ class Running:
             self.cloud.send(self.name, self.assigned)
         pytest.fail("nothing is played")
 
+    def wait_busy(self):
+        """As `wait_playing`, for seats that tell their steps only at the end."""
+        for _ in range(600):
+            if self.seats.busy:
+                return
+            threading.Event().wait(0.1)
+            self.cloud.send(self.name, self.assigned)
+        pytest.fail("nothing is played")
+
     def last_episode(self):
         log = TrajectoryLog.open(self.settings.database, clock=SystemClock(), new_id=new_uuid7)
         with closing(log):
@@ -158,7 +186,7 @@ def running(data, request):
     phones = []
 
     def start(**options):
-        name = f"phone-{abs(hash(request.node.name)) % 10**6}"
+        name = f"phone-{abs(hash(request.node.name)) % 10**6}-{len(phones)}"
         phones.append(Running(data, name, **options))
         return phones[-1]
 
@@ -243,6 +271,35 @@ def test_a_message_stops_and_starts_a_phone(running, data):
 
     phone.wait_playing()
     owner.close()
+
+
+def test_the_command_stops_and_starts_every_device_of_a_broker(running, data, tmp_path, capsys):
+    waits = tmp_path / "waits.py"
+    waits.write_text("from sync.vocabulary import wait\ndef decide(request):\n    return wait(1)\n")
+    phone = running()
+    farm = running(farm=waits, cloud=phone.cloud)
+    password = tmp_path / "owner.txt"
+    password.write_text(data[1].address(OWNER).password)
+    there = ("--all", "--broker", phone.settings.broker_url, "--credentials", password)
+    phone.assign()
+    phone.wait_playing()
+    farm.assign(actor=str(waits), steps=10**6)
+    farm.wait_busy()
+
+    code, rows, _ = run(capsys, "phone", "stop", *there, "--reason", "holidays")
+    assert (code, rows[-1]["by_file"]) == (0, False)
+    assert {phone.name, farm.name} <= set(rows[-1]["told"])
+    require_stopped(phone, "holidays")
+    phone.wait_for("stopped")
+    farm.wait_for("stopped")
+    assert farm.wait_for("episode")["end_reason"] is EndReason.GUARD
+    assert farm.seats.busy == 0
+
+    assert run(capsys, "phone", "start", *there)[0] == 0
+    for device in (phone, farm):
+        device.wait_for("started_again")
+    farm.assign(actor=str(waits), steps=10**6)
+    farm.wait_busy()
 
 
 def test_ctrl_c_ends_the_episode_and_leaves_the_phone_at_home(running):

@@ -105,6 +105,16 @@ def test_a_stop_waits_for_a_device_that_is_away(broker, device, owner, name):
         heard.get(timeout=QUIET_S)  # the broker kept it: that says nothing of its owner
 
 
+def test_an_owner_learns_which_devices_there_are_also_of_those_that_are_away(device, owner, name):
+    device(name)
+    gone, _, _ = device(f"{name}-b")
+    gone.close()
+
+    found = ()
+    while not {name, f"{name}-b"} <= set(found):
+        found = owner.devices(QUIET_S)
+
+
 def test_a_question_goes_up_and_its_answer_comes_down(device, owner, name):
     session, said, _ = device(name)
 

@@ -10,10 +10,12 @@ from device_runtime.agent import (
     judge_end,
     run_episode,
 )
+from device_runtime.gate import Gate
 from device_runtime.guard_rules import Consequence, GuardRules, Wording
 from device_runtime.ports import ActOutcome, Decided, ResetOutcome
 from device_runtime.safety import Safety
 from device_runtime.scripted import TEMPLATE, FunctionPolicy, ScriptedPhone
+from device_runtime.stop import StopSwitch
 from sync import policy_io
 from sync.clock import ManualClock
 from sync.history import EMPTY_HISTORY, fold, same_screen
@@ -211,6 +213,23 @@ def test_guard_ends_the_episode_without_carrying_out_the_action():
     assert "org.example" in episode.end_detail
     assert [step.valid for step in episode.steps] == [False]
     assert phone.observe().elements[0].text == "page 0"
+    assert judge_end(phone, episode) is None
+
+
+def test_a_stop_during_a_question_is_a_stop_and_no_refusal(tmp_path):
+    clock = ManualClock()
+    switch = StopSwitch(tmp_path, clock=clock)
+
+    def stopped_meanwhile(question, action):
+        switch.stop("enough")
+        return False
+
+    rules = GuardRules(consequences=(Consequence("next", Wording({"en": ("next",)})),))
+    safety = Safety(rules, ask_owner=stopped_meanwhile, gate=Gate(rules, switch, clock=clock))
+
+    episode = play(ScriptedPhone(), page_turner(9), safety=safety)
+
+    assert episode.end_detail == "stopped: stopped by its owner: enough"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from threading import Event
 
 import pytest
 
@@ -20,8 +19,8 @@ def typed(monkeypatch):
     os.close(writing)
 
 
-def asked(*, timeout_s=5.0, stop=None):
-    return answered_yes("Pay?", timeout_s=timeout_s, stop=stop or Event(), clock=SystemClock())
+def asked(*, timeout_s=5.0, stopped=lambda: None):
+    return answered_yes("Pay?", timeout_s=timeout_s, stopped=stopped, clock=SystemClock())
 
 
 @pytest.mark.parametrize(("text", "agreed"), [("y\n", True), ("No\n", False), ("\n", False)])
@@ -36,9 +35,8 @@ def test_silence_is_a_no_once_the_time_is_up(typed):
 
 
 def test_a_stop_ends_the_waiting(typed):
-    stop = Event()
-    stop.set()
-    assert asked(timeout_s=60.0, stop=stop) is False
+    looks = iter([None, None, "stopped by its owner"])
+    assert asked(timeout_s=60.0, stopped=lambda: next(looks)) is False
 
 
 @pytest.mark.parametrize(
@@ -46,4 +44,4 @@ def test_a_stop_ends_the_waiting(typed):
 )
 def test_a_thumb_is_up_down_or_none(typed, text, said):
     typed(text)
-    assert thumb(timeout_s=5.0, stop=Event(), clock=SystemClock()) is said
+    assert thumb(timeout_s=5.0, stopped=lambda: None, clock=SystemClock()) is said
