@@ -67,7 +67,7 @@ class Checkpoint:
         algorithm: its own state (critics, optimiser, counters); empty before it began.
         warm_up_updates: optimiser steps of the warm-up so far.
         round_index: rounds of learning so far.
-        consumed_row: highest episode row that was read.
+        consumed_row: highest episode row that was learnt from, with all before it.
         delivered: names of the adapters that were delivered, in order.
         cpu_s: CPU seconds of learning after the warm-up; warm_up_cpu_s: of the warm-up.
     """

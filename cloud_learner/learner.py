@@ -23,7 +23,7 @@ from cloud_learner.learner_store import AdapterKind, CampaignView, LearnerEpisod
 from cloud_learner.learning import Learning, identity_of
 from cloud_learner.ports import StepScorer
 from exporters.families.layout_t5 import LayoutT5
-from sync.vocabulary import FACTORY_RELEASE, Episode, Purpose
+from sync.vocabulary import FACTORY_RELEASE, Purpose
 
 _LOG = structlog.get_logger()
 
@@ -75,6 +75,7 @@ class Learner:
         )
         self._delivery = Delivery(store, self._learning, export, directory=checkpoints_dir)
         self._demonstration_row = 0
+        self._read_row = 0
         self._pending: list[Trajectory] = []
         self._release_rounds: dict[str, int] = {FACTORY_RELEASE: 0}
         self._unknown_versions = 0
@@ -173,17 +174,23 @@ class Learner:
         return bool(read)
 
     def _read_training(self) -> int:
+        self._read_row = max(self._read_row, self.state.consumed_row)
         read = self._store.episodes_after(
-            self.state.consumed_row, purposes=(Purpose.TRAIN,), limit=_READ_AT_ONCE
+            self._read_row, purposes=(Purpose.TRAIN,), limit=_READ_AT_ONCE
         )
         for one in read:
-            self.state.consumed_row = one.row
+            self._read_row = one.row
             if self._can_learn_from(one):
                 self._pending.append(self._trajectory(one))
                 self._delivery.keep_recent(one.episode)
         if read:
+            self._note_learnt()
             self._report({})
         return len(read)
+
+    def _note_learnt(self) -> None:
+        """Say up to which row rounds have learnt; what was only read is read again by a restart."""
+        self.state.consumed_row = self._pending[0].row - 1 if self._pending else self._read_row
 
     def _refill(self, campaign: CampaignView) -> None:
         """After a restart: read the latest training episodes into the replay again."""
@@ -206,7 +213,8 @@ class Learner:
             return False
         if one.episode.assignment.actor != "release":
             return True
-        if self._round_of(one.episode) is None:
+        versions = {one.episode.release_id, *(step.policy_version for step in one.episode.steps)}
+        if any(self._round_of(version) is None for version in versions):
             self._unknown_versions += 1
             _LOG.warning(
                 "episode_left_out",
@@ -227,12 +235,11 @@ class Learner:
             taught=taught,
         )
         if one.episode.assignment.actor == "release":
-            trajectory.policy_round = self._round_of(one.episode)
+            trajectory.policy_round = self._round_of(one.episode.release_id)
         return trajectory
 
-    def _round_of(self, episode: Episode) -> int | None:
-        """The learner's round of the weights that acted; None where no such release is known."""
-        release = episode.release_id
+    def _round_of(self, release: str) -> int | None:
+        """The learner's round of a release's weights; None where no such release is known."""
         if release not in self._release_rounds:
             rounds = {row.name: row.round for row in self._store.adapters()}
             for release_id, adapter in self._store.release_adapters().items():
@@ -251,6 +258,7 @@ class Learner:
     def _round(self, campaign: CampaignView) -> None:
         taken = self._pending[: self._settings.episodes_per_round]
         self._pending = self._pending[len(taken) :]
+        self._note_learnt()
         figures = self._learning.round(
             taken,
             campaign_share=min(1.0, campaign.env_steps / max(campaign.env_steps_target, 1)),
@@ -263,7 +271,7 @@ class Learner:
     def _report(self, metrics: dict[str, float]) -> None:
         self._store.report(
             round_index=self.state.round_index,
-            consumed_row=self.state.consumed_row,
+            consumed_row=max(self._read_row, self.state.consumed_row),
             cpu_s=self.state.cpu_s,
             metrics=metrics,
             template_weights=self._learning.template_weights(),
