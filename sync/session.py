@@ -7,6 +7,7 @@ events, wake-ups and commands from other threads (sync.session_loop).
 from __future__ import annotations
 
 import queue
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -100,9 +101,7 @@ class DeviceSession:
         clock = clock or SystemClock()
         self.boot_id = new_id()
         self._device_id = birth.device_id
-        self._conn = open_database(database)
-        with transaction(self._conn):
-            create_schema(self._conn, install_id=new_id())
+        self._conn = _opened(database, install_id=new_id())
         self.install_id = read_meta(self._conn, "install_id") or ""
         self._reader = open_database(database)
         self._reader_lock = threading.Lock()
@@ -345,3 +344,15 @@ class CloudSession:
 
 def _log_dead_letter(letter: DeadLetter) -> None:
     _log.warning("message_dead_lettered", topic=letter.topic, reason=letter.reason)
+
+
+def _opened(database: Path, *, install_id: str) -> sqlite3.Connection:
+    """A connection to a database with the wire's tables; none is left open by an error."""
+    conn = open_database(database)
+    try:
+        with transaction(conn):
+            create_schema(conn, install_id=install_id)
+    except BaseException:
+        conn.close()
+        raise
+    return conn

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from random import Random
+from typing import Self
 
 from sync import outbox
 from sync.clock import ManualClock
@@ -127,7 +129,7 @@ class Device:
 
 
 class World:
-    """One broker, one cloud, any number of devices, one clock."""
+    """One broker, one cloud, any number of devices, one clock; closes their databases."""
 
     def __init__(self, folder: Path, *, faults: Faults = NO_FAULTS, seed: int = 0) -> None:
         self.clock = ManualClock()
@@ -137,6 +139,13 @@ class World:
         self._folder = folder
         self._seed = seed
         self._boots = count(1)
+        self._opened = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._opened.close()
 
     def cloud(
         self, ingest: Callable[[Sequence[Received]], Mapping[int, str]] | None = None
@@ -168,7 +177,7 @@ class World:
         return Cloud(link, events, received, rows, dead)
 
     def device(self, name: str = "phone-1", *, channel: str = "stable") -> Device:
-        conn = open_database(self._folder / f"{name}.db")
+        conn = self._opened.enter_context(closing(open_database(self._folder / f"{name}.db")))
         with transaction(conn):
             create_schema(conn, install_id=f"install-{name}")
         events: deque[TransportEvent] = deque()

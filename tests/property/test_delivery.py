@@ -30,8 +30,10 @@ deeds = st.lists(
 @settings(max_examples=40)
 @given(faults, deeds, st.integers(0, 2**32))
 def test_every_row_is_committed_exactly_once(faults, deeds, seed):
-    with tempfile.TemporaryDirectory() as folder:
-        world = World(Path(folder), faults=faults, seed=seed)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        World(Path(folder), faults=faults, seed=seed) as world,
+    ):
         clouds, device, enqueued, installs = [world.cloud()], world.device(), 0, set()
         for deed in [*deeds, "enqueue"]:
             match deed:
@@ -67,8 +69,10 @@ def test_every_row_is_committed_exactly_once(faults, deeds, seed):
 @settings(max_examples=40)
 @given(faults, st.integers(0, 2**32))
 def test_every_assignment_is_handed_on_exactly_once(faults, seed):
-    with tempfile.TemporaryDirectory() as folder:
-        world = World(Path(folder), faults=faults, seed=seed)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        World(Path(folder), faults=faults, seed=seed) as world,
+    ):
         cloud, device = world.cloud(), world.device()
         world.settle(device, cloud)
         ids = [AssignmentId(f"a{number}") for number in range(8)]

@@ -13,7 +13,8 @@ from tests.wire import FLEET, World, event
 
 @pytest.fixture
 def world(tmp_path):
-    return World(tmp_path)
+    with World(tmp_path) as world:
+        yield world
 
 
 def inject(world, message, *, owner="phone-1", device="phone-1", stream="outbox", **changes):

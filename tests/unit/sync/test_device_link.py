@@ -46,7 +46,8 @@ def payload(message, *, device="phone-1", kind=None, v=1):
 
 @pytest.fixture
 def world(tmp_path):
-    return World(tmp_path)
+    with World(tmp_path) as world:
+        yield world
 
 
 @pytest.fixture
