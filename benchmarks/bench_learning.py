@@ -1,9 +1,9 @@
-"""Runs `outrider up` for seeds and learners, and keeps every result as a row of the ledger.
+"""Runs `outrider up`, whose app is new to the base, for seeds and learners; rows of the ledger.
 
 Resumable: a row that is in the ledger (same commit, learner, seed and steps) is not run again, and
 a folder with a finished campaign is read instead of played. Prints one JSON line: means over seeds.
 
-    python benchmarks/bench_learning.py --seeds 1 2 3 --learners a-ride bc --folder data/bench
+    python benchmarks/bench_learning.py --seeds 1 2 3 --learners a_ride bc --folder data/bench
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import ledger
+from outrider import ledger
 
 MINUTES = 30
 
@@ -25,7 +25,7 @@ def main() -> None:
     """Run what is missing, append it to the ledger, print the means."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--learners", nargs="+", default=["a-ride", "bc"])
+    parser.add_argument("--learners", nargs="+", default=["a_ride", "bc"])
     parser.add_argument("--env-steps", type=int, default=30_000)
     parser.add_argument("--learner-cpu-s", type=float, help="budget of the control arm")
     parser.add_argument("--folder", type=Path, default=Path("data/bench"))

@@ -21,8 +21,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
-import ledger
-
 from apps_mock.actors import Actors
 from apps_mock.catalogue import LOCALES, Locale
 from apps_mock.evaluation import instances, templates_of
@@ -34,6 +32,7 @@ from device_runtime.screen_reading import ScreenReader
 from device_runtime.screen_reading_phone import ReadingPhone
 from device_runtime.screen_reading_when import When
 from device_runtime.seats import SeatPhone
+from outrider import ledger
 from outrider.acting import Actor, actor_of
 from sync.history import EMPTY_HISTORY
 from sync.vocabulary import (

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import ledger
+from outrider import ledger
 
 POLICIES = ("base", "lexical", "random", "oracle")
 

@@ -104,7 +104,7 @@ class Learning:
         """
         if not any(map(len, self.demonstrations.values())):
             _LOG.warning("warm_up_skipped", reason="no demonstration succeeded")
-            self._end_warm_up()
+            self.take_as_warmed()
             return {}
         if self._imitation is None:
             self._imitation = self._imitate(self.settings.warm_up)
@@ -117,7 +117,7 @@ class Learning:
         self.state.warm_up_updates = self._imitation.updates
         self.state.warm_up_cpu_s += self._cpu_since_mark_s()
         if self._imitation.finished:
-            self._end_warm_up()
+            self.take_as_warmed()
             _LOG.info("warm_up_finished", **figures)
         return {**figures, "warm_up_updates": float(self.state.warm_up_updates)}
 
@@ -126,7 +126,8 @@ class Learning:
         """Whether the warm-up is over."""
         return bool(self.state.reference)
 
-    def _end_warm_up(self) -> None:
+    def take_as_warmed(self) -> None:
+        """End the warm-up here: the network as it is becomes the policy to stay close to."""
         self.state.reference = _adapter_state(self.network)
         self._imitation = None
 

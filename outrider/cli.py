@@ -20,6 +20,7 @@ from outrider import (
     base_train,
     bench,
     bench_clones,
+    bench_learning,
     bench_phone,
     clones,
     clones_check,
@@ -89,13 +90,14 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("clones play", clones_play.play),
     ("bench policy", bench.bench_policy),
     ("bench clones", bench_clones.bench_clones),
+    ("bench learning", bench_learning.bench_learning),
     ("bench phone", bench_phone.bench_phone),
     ("doctor", doctor.doctor),
 )
 """Words after `outrider`, and what they call; the function's docstring is its help."""
 
 GROUPS = {
-    "bench": "What things cost on this machine.",
+    "bench": "What things cost on this machine, and how well learners learn.",
     "base": "Base networks: what a fleet starts with.",
     "clones": "Clones of apps, and their tasks.",
     "cloud": "The service that ingests, directs, publishes and answers.",
