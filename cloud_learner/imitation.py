@@ -17,7 +17,6 @@ from torch import nn
 from cloud_learner.batch import StepSample
 from cloud_learner.ports import StepScorer
 from exporters.dropout import dropping
-from exporters.families.layout_t5 import LayoutT5
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class Imitation:
         policy: StepScorer,
         trainable: Sequence[nn.Parameter],
         *,
-        network: LayoutT5,
+        network: nn.Module,
         settings: ImitationSettings,
         demonstrations: Mapping[str, StepSource],
         seed: int,

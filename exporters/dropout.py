@@ -12,11 +12,9 @@ from transformers.models.t5.modeling_t5 import T5Attention
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from exporters.families.layout_t5 import LayoutT5
-
 
 @contextmanager
-def dropping(network: LayoutT5, share: float, *, seed: int) -> Iterator[None]:
+def dropping(network: nn.Module, share: float, *, seed: int) -> Iterator[None]:
     """Drop a share of the network's activations while the block runs, then none again.
 
     Args:
@@ -34,13 +32,13 @@ def dropping(network: LayoutT5, share: float, *, seed: int) -> Iterator[None]:
             network.eval()
 
 
-def share_of(network: LayoutT5) -> float:
+def share_of(network: nn.Module) -> float:
     """The share that is being dropped now; 0 outside of `dropping`."""
     shares = [module.p for module in network.modules() if isinstance(module, nn.Dropout)]
     return max(shares, default=0.0) if network.training else 0.0
 
 
-def _set(network: LayoutT5, share: float) -> None:
+def _set(network: nn.Module, share: float) -> None:
     for module in network.modules():
         if isinstance(module, nn.Dropout):
             module.p = share

@@ -29,6 +29,9 @@ TOKEN_HEAD: Final = "token"  # noqa: S105 - a word of a text, no secret
 MOST_EARLIER: Final = 8
 """Latest actions that a prompt speaks of."""
 
+MOST_PROMPT_TOKENS: Final = 511
+"""Tokens of a prompt that AutoUI reads, its end left out; the latest ones are kept."""
+
 MOST_FREE_TOKENS: Final = 96
 """Tokens after which a text only goes where its end comes nearer."""
 
@@ -97,6 +100,11 @@ TOOL_CALLS: Final = TextLanguage(
 
 LANGUAGES: Final = {language.version: language for language in (AUTOUI, TOOL_CALLS)}
 """Every language by its version."""
+
+
+def latest_tokens(tokens: Sequence[int]) -> list[int]:
+    """The last tokens of a prompt, as many as are read: its goal stands at its end."""
+    return list(tokens[-MOST_PROMPT_TOKENS:])
 
 
 def picture_digest(png: bytes) -> str:
