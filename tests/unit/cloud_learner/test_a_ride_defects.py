@@ -26,7 +26,7 @@ PLAIN = replace(
 )
 
 
-def test_1_prioritised_sampling_decides_what_actor_and_critic_learn_from(
+def test_defect_1_priorities_really_drive_what_actor_and_critic_learn_from(
     make_bench, make_trajectory
 ):
     dear, cheap = make_trajectory(1, steps=1), make_trajectory(2, steps=1)
@@ -40,7 +40,7 @@ def test_1_prioritised_sampling_decides_what_actor_and_critic_learn_from(
     assert sum(step is dear.steps[0] for step in drawn) >= 19
 
 
-def test_2_the_last_transition_is_always_learnt_from(make_bench, make_trajectory):
+def test_defect_2_the_last_transition_is_always_learnt_from(make_bench, make_trajectory):
     played = [make_trajectory(seed, steps=steps) for seed, steps in ((1, 1), (2, 2), (3, 6))]
     bench = make_bench(PLAIN, played)
 
@@ -50,7 +50,7 @@ def test_2_the_last_transition_is_always_learnt_from(make_bench, make_trajectory
     assert {id(step) for step in asked} == {id(step) for one in played for step in one.steps}
 
 
-def test_2_the_action_that_ends_a_success_becomes_likelier(make_bench, make_trajectory):
+def test_defect_2_the_action_that_ends_a_success_becomes_likelier(make_bench, make_trajectory):
     one = make_trajectory(3, steps=2)
     bench = make_bench(replace(PLAIN, learning_rate=3e-3), [one], noise=0.0)
     with torch.no_grad():
@@ -63,7 +63,7 @@ def test_2_the_action_that_ends_a_success_becomes_likelier(make_bench, make_traj
         assert bench.policy(one.steps).log_prob[-1] > before[-1] + 0.1
 
 
-def test_3_priority_includes_the_terminal_reward(make_bench, make_trajectory):
+def test_defect_3_priority_includes_the_terminal_reward(make_bench, make_trajectory):
     won, lost = make_trajectory(4, success=True), make_trajectory(4, success=False)
     bench = make_bench(replace(PLAIN, critic_learning_rate=0.0), [won, lost])
     with torch.no_grad():
@@ -76,7 +76,7 @@ def test_3_priority_includes_the_terminal_reward(make_bench, make_trajectory):
     assert won.priority - lost.priority == pytest.approx(1 / 3, abs=1e-4)  # 1 over three steps
 
 
-def test_4_the_critic_learns_from_corrected_values(make_bench, make_trajectory):
+def test_defect_4_the_critic_learns_from_corrected_values(make_bench, make_trajectory):
     bench = make_bench(
         replace(PLAIN, critic_learning_rate=1e-2), [make_trajectory(s, steps=2) for s in range(3)]
     )
@@ -89,7 +89,7 @@ def test_4_the_critic_learns_from_corrected_values(make_bench, make_trajectory):
     assert last["critic_loss"] < 0.6 * first["critic_loss"]
 
 
-def test_5_valid_is_what_the_phone_said_and_not_what_a_text_contains(
+def test_defect_5_valid_is_what_the_phone_said_and_not_what_a_text_contains(
     make_bench, make_episode, table
 ):
     episode = make_episode(5, steps=2)
@@ -110,7 +110,7 @@ def test_5_valid_is_what_the_phone_said_and_not_what_a_text_contains(
         assert bench.policy(one.steps).log_prob[0] < before[0] - 0.1
 
 
-def test_7_what_left_the_buffer_is_gone_for_actor_and_critic(make_bench, make_trajectory):
+def test_defect_7_what_left_the_buffer_is_gone_for_actor_and_critic(make_bench, make_trajectory):
     played = [make_trajectory(seed, success=False, steps=1) for seed in range(5)]
     bench = make_bench(replace(PLAIN, replay=ReplaySettings(capacity=2)), played)
 
@@ -121,7 +121,9 @@ def test_7_what_left_the_buffer_is_gone_for_actor_and_critic(make_bench, make_tr
     assert learnt_from == {id(one.steps[0]) for one in played[-2:]}
 
 
-def test_9_the_behaviour_policy_is_recorded_and_never_computed_again(make_bench, make_trajectory):
+def test_defect_9_the_behaviour_policy_is_recorded_and_never_computed_again(
+    make_bench, make_trajectory
+):
     one = make_trajectory(6, steps=3)
     one.policy_round = 4
     stored = [step.log_mu for step in one.steps]
