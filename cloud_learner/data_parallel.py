@@ -16,10 +16,10 @@ all processes anew, with rank 0 from its checkpoint, loses nothing.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -120,10 +120,6 @@ class SharedScorer:
             values |= self._attached(own, values)
         return Scores(**values)
 
-    def close(self) -> None:
-        """Let the other processes end."""
-        handed_out([_Stop()] * self._size)
-
     def _order_scores(self, samples: Sequence[StepSample], *, differentiates: bool) -> None:
         replica = self._replica
         share = share_of(replica.network)
@@ -155,30 +151,45 @@ class SharedScorer:
         return dict(zip(names, tied, strict=True))
 
 
-def serve(replica: Replica, place: Place) -> None:
+@contextmanager
+def sharing(place: Place) -> Iterator[Callable[[Replica], StepScorer] | None]:
+    """Makes rank 0's scorer, and lets the other processes end with the block.
+
+    None where there is one process only, which needs nobody to share with.
+    """
+    if place.size == 1:
+        yield None
+        return
+    try:
+        yield lambda replica: SharedScorer(replica, place)
+    finally:
+        with suppress(ProcessGroupError):  # whoever is gone needs no leave
+            handed_out([_Stop()] * place.size)
+
+
+def serve(replica: Replica) -> None:
     """Score and differentiate what rank 0 asks for, until it ends.
 
     Raises: ProcessGroupError: the connection to rank 0 broke.
     """
     graphs: dict[int, Scores] = {}
-    try:
-        while True:
-            order = handed_out(None)
-            match order:
-                case _Score():
-                    scores = _obeyed(order, replica)
-                    for job in order.forgotten:
-                        graphs.pop(job, None)
-                    if order.differentiates:
-                        graphs[order.job] = scores
-                    gathered(_values(scores))
-                case _Backward():
-                    scores = graphs.pop(order.job)
-                    summed(_gradient(scores, order.cotangents, replica.trainable))
-                case _Stop():
-                    return
-    except RuntimeError as error:
-        raise ProcessGroupError(f"rank {place.rank} lost rank 0: {error}") from error
+    while True:
+        order: _Order = handed_out(None)
+        match order:
+            case _Score():
+                scores = _obeyed(order, replica)
+                for job in order.forgotten:
+                    graphs.pop(job, None)
+                if order.differentiates:
+                    graphs[order.job] = scores
+                gathered(_values(scores))
+            case _Backward():
+                scores = graphs.pop(order.job)
+                summed(_gradient(scores, order.cotangents, replica.trainable))
+            case _Stop():
+                return
+            case _:
+                assert_never(order)
 
 
 def _obeyed(order: _Score, replica: Replica) -> Scores:

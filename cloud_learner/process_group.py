@@ -63,7 +63,7 @@ def joined(place: Place) -> Iterator[Place]:
     try:
         dist.init_process_group("gloo", rank=place.rank, world_size=place.size, timeout=_PATIENCE)
     except (RuntimeError, ValueError) as error:
-        raise ProcessGroupError(str(error).splitlines()[0]) from error
+        raise ProcessGroupError(str(error)) from error
     try:
         yield place
     finally:
@@ -75,9 +75,11 @@ def handed_out(values: Sequence[object] | None) -> Any:  # what is handed out ha
 
     Args:
         values: on rank 0 one for each process, in rank order; None elsewhere.
+    Raises: ProcessGroupError: a process is gone; so do the two below.
     """
     taken: list[Any] = [None]
-    dist.scatter_object_list(taken, None if values is None else list(values), src=0)
+    with _noticing_loss():
+        dist.scatter_object_list(taken, None if values is None else list(values), src=0)
     return taken[0]
 
 
@@ -85,10 +87,20 @@ def gathered(value: object) -> list[Any] | None:  # as above
     """On rank 0 what every process has, in rank order; None elsewhere."""
     place = Place(dist.get_rank(), dist.get_world_size())
     values: list[Any] | None = [None] * place.size if place.leads else None
-    dist.gather_object(value, values, dst=0)
+    with _noticing_loss():
+        dist.gather_object(value, values, dst=0)
     return values
 
 
 def summed(flat: Tensor) -> None:
     """Put the sum over all processes into rank 0's `flat`, in place."""
-    dist.reduce(flat, dst=0, op=dist.ReduceOp.SUM)
+    with _noticing_loss():
+        dist.reduce(flat, dst=0, op=dist.ReduceOp.SUM)
+
+
+@contextmanager
+def _noticing_loss() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:  # gloo has no kinds of its own
+        raise ProcessGroupError(str(error)) from error

@@ -15,6 +15,7 @@ from outrider.output import Output
 
 if TYPE_CHECKING:
     from cloud_learner.learner_settings import LearnerSettings
+    from cloud_learner.process_group import Place
 
 POLL_S = 0.05
 
@@ -51,11 +52,16 @@ def learn(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Learn from the episodes in a cloud's database until its campaign is finished or Ctrl-C."""
+    """Learn from the episodes in a cloud's database until its campaign is finished or Ctrl-C.
+
+    Under torchrun its processes share the work: the first one reads and delivers.
+    """
     import torch
 
+    from cloud_learner.data_parallel import sharing
     from cloud_learner.learner import Learner as LearnerLoop
     from cloud_learner.learner_store import LearnerStore
+    from cloud_learner.process_group import joined, place_of
     from cloud_learner.settings import ServiceSettings
     from cloud_learner.store import Database, sqlite_url
     from exporters.adapter_export import AdapterExporter
@@ -65,30 +71,41 @@ def learn(
 
     torch.set_num_threads(1)
     out = Output(json_lines=json)
+    settings = learner_settings(learner, learner_cpu_s, warm_up_updates)
+    place = place_of(os.environ)
+    source = base or DEFAULT_BASE_DIR
+    if not place.leads:
+        _share_the_work(place, source, settings.rank)
+        return
     paths = ServiceSettings(data_dir=data)
     file = paths.cloud_dir / "cloud.db"
     if database is None and not file.is_file():
         raise MisuseError(f"{data} holds no cloud database; start `outrider cloud serve` first")
-    settings = learner_settings(learner, learner_cpu_s, warm_up_updates)
-    source = base or DEFAULT_BASE_DIR
     network = load_base(source)
     digest = base_digest(network)
     opened = Database(database or sqlite_url(file), migrate=False)
-    loop = LearnerLoop(
-        LearnerStore(opened, adapters_dir=paths.adapters_dir, clock=SystemClock()),
-        network,
-        base_digest=digest,
-        settings=settings,
-        export=AdapterExporter(
+    with joined(place), sharing(place) as share, stop_on_signals() as stop:
+        loop = LearnerLoop(
+            LearnerStore(opened, adapters_dir=paths.adapters_dir, clock=SystemClock()),
             network,
             base_digest=digest,
-            graphs_dir=ensure_exported(source, data / "base"),
-            rank=settings.rank,
-        ),
-        checkpoints_dir=paths.cloud_dir / "checkpoints",
-    )
-    with stop_on_signals() as stop:
-        out.event("started", role="learner", pid=os.getpid(), learner=settings.name)
+            settings=settings,
+            export=AdapterExporter(
+                network,
+                base_digest=digest,
+                graphs_dir=ensure_exported(source, data / "base"),
+                rank=settings.rank,
+            ),
+            checkpoints_dir=paths.cloud_dir / "checkpoints",
+            share=share,
+        )
+        out.event(
+            "started",
+            role="learner",
+            pid=os.getpid(),
+            learner=settings.name,
+            processes=place.size,
+        )
         try:
             while not stop.is_set() and not loop.finished:
                 if not loop.poll():
@@ -102,6 +119,22 @@ def learn(
         learner_cpu_s=round(loop.state.cpu_s, 2),
         warm_up_cpu_s=round(loop.state.warm_up_cpu_s, 2),
     )
+
+
+def _share_the_work(place: Place, source: Path, rank: int) -> None:
+    """Score for the first process until it ends, whatever the terminal says meanwhile."""
+    import copy
+
+    from cloud_learner.data_parallel import serve
+    from cloud_learner.learning import replica_of
+    from cloud_learner.process_group import joined
+    from exporters.base import load_base
+    from exporters.lora import attach
+    from outrider.interrupts import on_interrupt
+
+    network = load_base(source)
+    with joined(place), on_interrupt(lambda: None):
+        serve(replica_of(network, attach(copy.deepcopy(network), rank)))
 
 
 def learner_settings(

@@ -17,7 +17,6 @@ import torch
 from torch import distributed as dist
 
 from cloud_learner.data_parallel import Replica, serve
-from cloud_learner.process_group import Place
 from cloud_learner.scoring import Scorer
 from exporters.families.layout_t5 import LayoutT5, LayoutT5Config, text_table_of
 from exporters.lora import attach
@@ -66,5 +65,5 @@ def two_ranks(store: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 if __name__ == "__main__":
     dist.init_process_group("gloo", init_method=f"file://{sys.argv[1]}", rank=1, world_size=2)
-    serve(made_replica(), Place(1, 2))
+    serve(made_replica())
     dist.destroy_process_group()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import fields
 
 import numpy as np
@@ -13,11 +15,11 @@ from apps_mock.baselines import RandomPolicy
 from apps_mock.farm import play
 from apps_mock.tasks import templates
 from cloud_learner.batch import trajectory_of
-from cloud_learner.data_parallel import SharedScorer
+from cloud_learner.data_parallel import sharing
 from cloud_learner.process_group import Place
 from exporters.dropout import dropping
 from sync.vocabulary import Assignment, AssignmentId, Purpose
-from tests.learner_ranks import made_replica, two_ranks
+from tests.learner_ranks import ROOT, made_replica, two_ranks
 
 pytestmark = [pytest.mark.integration]
 
@@ -46,11 +48,10 @@ def episodes():
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     """The scorer of two processes, and what rank 0 has of it."""
-    replica = made_replica()
-    with two_ranks(tmp_path_factory.mktemp("ranks") / "store"):
-        scorer = SharedScorer(replica, Place(0, 2))
-        yield scorer, replica
-        scorer.close()
+    replica, place = made_replica(), Place(0, 2)
+    with two_ranks(tmp_path_factory.mktemp("ranks") / "store"), sharing(place) as share:
+        assert share is not None
+        yield share(replica), replica
 
 
 def trajectories(episodes, replica):
@@ -186,3 +187,34 @@ def test_learning_gives_the_same_curve(shared, episodes):
 
     assert max(expected) - min(expected) > 0.5
     np.testing.assert_allclose(found, expected, atol=1e-2, rtol=1e-3)
+
+
+@pytest.mark.slow
+def test_a_process_that_is_gone_is_noticed_and_said_in_one_line(tmp_path, episodes):
+    script = GONE.format(store=tmp_path / "store")
+    ended = subprocess.run(
+        [sys.executable, "-c", script],
+        check=False,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ended.stdout.strip() == "refused: start all of them anew with torchrun", ended.stderr
+
+
+GONE = """
+from pathlib import Path
+import torch
+from cloud_learner.errors import ProcessGroupError
+from cloud_learner.process_group import gathered
+from tests.learner_ranks import two_ranks
+
+with two_ranks(Path("{store}")) as peer:
+    peer.kill()
+    peer.wait()
+    try:
+        gathered("anybody there?")
+    except ProcessGroupError as error:
+        print("refused:", str(error).rpartition("; ")[2])
+"""
