@@ -178,13 +178,14 @@ def packed(seed: int) -> bytes:
 class FakeLearner:
     """Follows the protocol of the learner: reads, reports, delivers."""
 
-    def __init__(self, data_dir: Path, *, every: int = 20) -> None:
+    def __init__(self, data_dir: Path, *, every: int = 20, reads_at_once: int = 64) -> None:
         cloud = data_dir / "cloud"
         self._database = Database(sqlite_url(cloud / "cloud.db"), migrate=False)
         self.store = LearnerStore(
             self._database, adapters_dir=cloud / "adapters", clock=SystemClock()
         )
         self._every = every
+        self._reads_at_once = reads_at_once
         self._row = 0
         self._trained = 0
         self._delivered = 0
@@ -193,7 +194,7 @@ class FakeLearner:
     def turn(self) -> None:
         """One look at the store and what follows from it."""
         phase = self.store.campaign().phase
-        fresh = self.store.episodes_after(self._row)
+        fresh = self.store.episodes_after(self._row, limit=self._reads_at_once)
         for one in fresh:
             self._row = one.row
             self.seen.append(one.episode.id)
@@ -302,12 +303,12 @@ def make_device() -> Iterator[Callable[..., FakeDevice]]:
 
 
 @pytest.fixture(scope="module")
-def make_learner() -> Iterator[Callable[[Path], FakeLearner]]:
-    """`make_learner(data_dir)`: after the service, which makes the tables."""
+def make_learner() -> Iterator[Callable[..., FakeLearner]]:
+    """`make_learner(data_dir, …)`: after the service, which makes the tables."""
     learners: list[FakeLearner] = []
 
-    def make(data_dir: Path) -> FakeLearner:
-        learners.append(FakeLearner(data_dir))
+    def make(data_dir: Path, **more: int) -> FakeLearner:
+        learners.append(FakeLearner(data_dir, **more))
         return learners[-1]
 
     yield make

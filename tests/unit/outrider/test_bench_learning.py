@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -117,7 +118,7 @@ def test_means_are_over_seeds_and_test_is_before_and_after():
         row(800, 0.8, seed=2, test=figure(0.6)),
     ]
 
-    found = means(rows, 800)["a_ride"]
+    found: Any = means(rows, 800)["a_ride"]
 
     assert found["seeds"] == [1, 2]
     assert found["validation"] == [[0, 0.35], [800, 0.7]]
