@@ -29,7 +29,7 @@ _WORDS = (
     "search settings network display sound battery about phone alarm timer contact message "
     "ticket train station city class order date change cancel price seat window map home"
 ).split()
-_RELEASE = "bench"
+RELEASE = "bench"
 _RANK = 16
 
 
@@ -51,17 +51,17 @@ def bench_policy(
     out = Output(json_lines=json)
     with tempfile.TemporaryDirectory(prefix="outrider-bench-") as folder:
         policy = OnnxPolicy(graphs_of(base, Path(folder)))
-    policy.load_adapter(_RELEASE, _some_adapter(policy))
-    policy.use(_RELEASE)
-    requests = _requests(elements, actions, Random(0))
+    policy.load_adapter(RELEASE, some_adapter(policy))
+    policy.use(RELEASE)
+    requests = made_up_requests(elements, actions, Random(0))
 
     decided: list[Decided] = []
 
     def decide_alone(request: PolicyRequest) -> None:
-        decided.extend(policy.decide([_encoded(request)]))
+        decided.extend(policy.decide([encoded_request(request)]))
 
     alone = [_cpu_ms(partial(decide_alone, request)) for request in requests]
-    ready = [_encoded(one) for one in requests]
+    ready = [encoded_request(one) for one in requests]
     farm = _cpu_ms(
         lambda: [policy.decide(ready[at : at + batch]) for at in range(0, actions, batch)]
     )
@@ -84,7 +84,7 @@ def decisions_digest(decided: Sequence[Decided]) -> str:
     return hashlib.sha256(chosen.encode()).hexdigest()
 
 
-def _some_adapter(policy: OnnxPolicy) -> dict[str, npt.NDArray[np.float32]]:
+def some_adapter(policy: OnnxPolicy) -> dict[str, npt.NDArray[np.float32]]:
     """An adapter for every slot, small enough to change little: its cost is that of a real one."""
     import numpy as np
 
@@ -95,7 +95,8 @@ def _some_adapter(policy: OnnxPolicy) -> dict[str, npt.NDArray[np.float32]]:
     }
 
 
-def _requests(elements: int, count: int, random: Random) -> list[PolicyRequest]:
+def made_up_requests(elements: int, count: int, random: Random) -> list[PolicyRequest]:
+    """Requests on made-up screens, the same for the same arguments; not encoded yet."""
     from device_runtime.ports import PolicyRequest
     from sync.history import EMPTY_HISTORY
 
@@ -131,7 +132,8 @@ def _screen(elements: int, random: Random) -> Observation:
     return Observation(1080, 2400, tuple(rows), package="org.example.app")
 
 
-def _encoded(request: PolicyRequest) -> PolicyRequest:
+def encoded_request(request: PolicyRequest) -> PolicyRequest:
+    """The request with its screen encoded."""
     from dataclasses import replace
 
     from sync.policy_io import encode
