@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from device_runtime.base_files import WEIGHT_SUFFIX, BaseFiles, FloatArray
+from device_runtime.base_files import WEIGHT_SUFFIX, AdaptedBase, FloatArray
 from device_runtime.errors import InstallError
 
 
-def adapter_shapes(base: BaseFiles, rank: int) -> dict[str, tuple[int, int]]:
+def adapter_shapes(base: AdaptedBase, rank: int) -> dict[str, tuple[int, int]]:
     """Shapes of a whole adapter of one rank, by name of its tensors."""
     shapes = {}
     for path in base.adapted:
@@ -20,7 +20,7 @@ def adapter_shapes(base: BaseFiles, rank: int) -> dict[str, tuple[int, int]]:
     return shapes
 
 
-def merged(base: BaseFiles, tensors: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+def merged(base: AdaptedBase, tensors: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     """The weights of `base` with an adapter; layers that it does not name stay as they are.
 
     Args:
@@ -42,7 +42,7 @@ def merged(base: BaseFiles, tensors: Mapping[str, FloatArray]) -> dict[str, Floa
     return weights
 
 
-def _require_fit(base: BaseFiles, tensors: Mapping[str, FloatArray]) -> None:
+def _require_fit(base: AdaptedBase, tensors: Mapping[str, FloatArray]) -> None:
     """Names, shapes and values."""
     for name, value in tensors.items():
         if name.rpartition(".")[2] not in {"lora_a", "lora_b"}:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,20 @@ QUANTISATIONS: tuple[Quantisation, ...] = ("fp32", "int8")
 
 WEIGHT_SUFFIX = ".weight_t"
 """Ends the name of a linear layer's weight [in, out]; its module path comes before."""
+
+
+class AdaptedBase(Protocol):
+    """What an adapter is laid onto: the weights of a base, and which layers adapters change."""
+
+    @property
+    def adapted(self) -> tuple[str, ...]:
+        """Module paths of those layers."""
+        ...
+
+    @property
+    def weights(self) -> Mapping[str, FloatArray]:
+        """float32 by name."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,26 +119,50 @@ def read_base(directory: Path) -> BaseFiles:
         PolicyFilesError: files are missing, damaged, of another base, or of another version of the
             encoding; or a weight is not finite.
     """
-    described = _read_description(directory / BASE_FILE)
+    described, contents = read_listed(directory, POLICY_IO_VERSION)
     try:
-        contents = {name: (directory / name).read_bytes() for name in described["files"]}
-        for name, digest in described["files"].items():
-            if hashlib.sha256(contents[name]).hexdigest() != digest:
-                raise _unusable(directory, f"{name} is not the one that {BASE_FILE} lists")
         base = BaseFiles(
             directory,
             digest=str(described["digest"]),
             adapted=tuple(described["adapted"]),
-            weights=_read_weights(contents[WEIGHTS_FILE]),
+            weights=read_weights(contents[WEIGHTS_FILE]),
             read_by={name: tuple(described["weights"][name]) for name in (ENCODER, DECODER)},
             table=np.load(directory / TABLE_FILE),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
-        raise _unusable(directory, str(error)) from error
-    for name, value in {**base.weights, TABLE_FILE: base.table}.items():
-        if not np.isfinite(value).all():
-            raise _unusable(directory, f"{name} is not finite")
+        raise unusable(directory, str(error)) from error
+    require_finite(directory, {**base.weights, TABLE_FILE: base.table})
     return base
+
+
+def read_listed(directory: Path, version: str) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """What base.json says, and the contents of the files that it lists, by name.
+
+    Args:
+        version: of the encoding that the base must be for.
+
+    Raises:
+        PolicyFilesError: files are missing or damaged, or the base is for another encoding.
+    """
+    described = _read_description(directory / BASE_FILE, version)
+    try:
+        contents = {name: (directory / name).read_bytes() for name in described["files"]}
+        for name, digest in described["files"].items():
+            if hashlib.sha256(contents[name]).hexdigest() != digest:
+                raise unusable(directory, f"{name} is not the one that {BASE_FILE} lists")
+    except (OSError, KeyError, TypeError, AttributeError) as error:
+        raise unusable(directory, str(error)) from error
+    return described, contents
+
+
+def require_finite(directory: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Nothing where every value is a number.
+
+    Raises: PolicyFilesError: one is not.
+    """
+    for name, value in arrays.items():
+        if not np.isfinite(value).all():
+            raise unusable(directory, f"{name} is not finite")
 
 
 def open_graphs(
@@ -145,25 +183,29 @@ def open_graphs(
             for name in (ENCODER, DECODER)
         )
     except Exception as error:  # onnxruntime's errors share no base but Exception
-        raise _unusable(base.directory, f"a graph cannot be opened: {error}") from error
+        raise unusable(base.directory, f"a graph cannot be opened: {error}") from error
     return encoder, decoder
 
 
-def _read_description(path: Path) -> dict[str, Any]:
+def _read_description(path: Path, wanted: str) -> dict[str, Any]:
     try:
         description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         version = description["policy_io_version"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise PolicyFilesError(f"{path} cannot be read: export the base again") from error
-    if version != POLICY_IO_VERSION:
+    if version != wanted:
         raise PolicyFilesError(
-            f"{path} is for encoding {version}, this program has {POLICY_IO_VERSION}: "
-            "export the base again"
+            f"{path} is for encoding {version}, this program has {wanted}: export the base again"
         )
     return description
 
 
-def _read_weights(data: bytes) -> Mapping[str, FloatArray]:
+def read_weights(data: bytes) -> Mapping[str, FloatArray]:
+    """The float32 tensors of a safetensors file by name, read-only.
+
+    Raises:
+        ValueError, KeyError, struct.error: the file is none.
+    """
     return MappingProxyType(
         {
             name: np.frombuffer(data, np.float32, length // 4, offset).reshape(shape)
@@ -185,5 +227,6 @@ def _weight_entries(data: bytes) -> dict[str, tuple[list[int], tuple[int, int]]]
     return entries
 
 
-def _unusable(directory: Path, why: str) -> PolicyFilesError:
+def unusable(directory: Path, why: str) -> PolicyFilesError:
+    """The error of a base that cannot be loaded."""
     return PolicyFilesError(f"{directory} cannot be loaded ({why}): export the base again")
