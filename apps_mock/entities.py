@@ -127,16 +127,20 @@ class Draw:
     Args:
         random: the task's own generator.
         split: whose entities are drawn.
+        pseudo_words: share of the train split's open-ended strings that are pseudo-words.
     """
 
-    def __init__(self, random: Random, split: Split) -> None:
+    def __init__(
+        self, random: Random, split: Split, *, pseudo_words: float = PSEUDO_WORD_SHARE
+    ) -> None:
         self.random = random
         self.split = split
+        self.pseudo_words = pseudo_words
         self._used: set[str] = set()
 
     def of(self, pool: tuple[str, ...], *, pseudo: bool = False) -> str:
         """An entity of a pool, or a pseudo-word in its place where the split wants that."""
-        if pseudo and self.split is Split.TRAIN and self.random.random() < PSEUDO_WORD_SHARE:
+        if pseudo and self.split is Split.TRAIN and self.random.random() < self.pseudo_words:
             return self._fresh(self._pseudo_word)
         own = members(pool, self.split)
         if not own:

@@ -7,6 +7,7 @@ and what the ADB daemon serves; the port's actions are played through it, as on 
 
 from __future__ import annotations
 
+from apps_mock.entities import PSEUDO_WORD_SHARE
 from apps_mock.live_phone import LivePhone
 from apps_mock.look import draw_look
 from apps_mock.tasks import SUITE_VERSION, Task, draw
@@ -44,11 +45,19 @@ class MockPhone(LivePhone):
     Args:
         serial: what it calls itself.
         state_hashes: whether observations carry the exact hash of the state.
+        pseudo_words: share of the names in training tasks that are pseudo-words (see `draw`).
     """
 
-    def __init__(self, *, serial: str = "mock-0", state_hashes: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        serial: str = "mock-0",
+        state_hashes: bool = True,
+        pseudo_words: float = PSEUDO_WORD_SHARE,
+    ) -> None:
         super().__init__(state_hashes=state_hashes)
         self._serial = serial
+        self._pseudo_words = pseudo_words
         self._task: Task | None = None
 
     def reset(self, assignment: Assignment) -> ResetOutcome:
@@ -66,7 +75,9 @@ class MockPhone(LivePhone):
 
         Raises: UnknownTaskError: no such template.
         """
-        return self.load_task(draw(template, seed=seed, split=split, look=look))
+        return self.load_task(
+            draw(template, seed=seed, split=split, look=look, pseudo_words=self._pseudo_words)
+        )
 
     def load_task(self, task: Task) -> Task:
         """Set a drawn task up."""

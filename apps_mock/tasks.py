@@ -11,7 +11,7 @@ from typing import Final
 
 from apps_mock.app import AnyAppState
 from apps_mock.digests import share
-from apps_mock.entities import Draw
+from apps_mock.entities import PSEUDO_WORD_SHARE, Draw
 from apps_mock.launcher import OTHER_LABELS
 from apps_mock.look import draw_look
 from apps_mock.phone_state import PhoneState, new_app_state
@@ -184,8 +184,19 @@ def _sold(apps: list[tuple[str, AnyAppState]]) -> list[str]:
     return [record.id for name, app in apps if name == "store" for record in app.data.apps]
 
 
-def draw(template_name: str, *, seed: int, split: Split, look: int) -> Task:
+def draw(
+    template_name: str,
+    *,
+    seed: int,
+    split: Split,
+    look: int,
+    pseudo_words: float = PSEUDO_WORD_SHARE,
+) -> Task:
     """The task number `seed` of a template in a split; the same arguments give the same task.
+
+    Args:
+        pseudo_words: share of a training task's own names that are pseudo-words; the apps beside it
+            are furnished the same for every share.
 
     Raises:
         UnknownTaskError: there is no such template.
@@ -193,7 +204,7 @@ def draw(template_name: str, *, seed: int, split: Split, look: int) -> Task:
     """
     template = template_of(template_name)
     random = SeededRandom(f"task|{template_name}|{split}|{seed}")
-    source = Draw(random, split)
+    source = Draw(random, split, pseudo_words=pseudo_words)
     instance = checked(template, template.set_up(source))
     drawn = draw_look(split, look)
     held_out = template.says_held_out(split, look)

@@ -2,131 +2,195 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from outrider.acting import Actor
+from outrider.base_demonstrations import play_chunk, taught
+from outrider.base_recipe import Recipe
 from outrider.errors import MisuseError
-from outrider.evaluate import play_all, summary_of
 from outrider.options import Json
 from outrider.output import Output
-from sync.vocabulary import Purpose, Split
+from sync.vocabulary import Split
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
-    from apps_mock.templates import Template
-    from cloud_learner.base_training import BaseTraining
+    from cloud_learner.base_course import BaseCourse
+    from cloud_learner.budget import Budget
     from exporters.families.layout_t5 import LayoutT5
+    from outrider.base_progress import Bars
 
-SEEDS_PER_RUN = 1_000_000
-"""Demonstrations of run S have the seeds S times this, and on."""
-TEST_SEED_BASE = 4_000_000_000
-SEATS = 32
-EVENT_EVERY_UPDATES = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """What decides the weights, and so belongs on the card.
-
-    Attributes:
-        apps: the suites whose templates are demonstrated: an app's own, or another.
-        demos: oracle episodes of each template.
-        noise: probability that a demonstrated step is random; what the oracle would have done
-            instead is what is learnt.
-    """
-
-    apps: tuple[str, ...]
-    demos: int
-    noise: float
-    updates: int
-    batch: int
-    learning_rate: float
-    dropout: float
-    seed: int
-
-    def command(self) -> str:
-        """The command that makes the same weights again."""
-        return (
-            f"outrider base train --out DIR --apps {','.join(self.apps)} --demos {self.demos}"
-            f" --noise {self.noise:g} --updates {self.updates} --batch {self.batch}"
-            f" --learning-rate {self.learning_rate:g} --dropout {self.dropout:g}"
-            f" --seed {self.seed}"
-        )
+ALL = "all"
+STATE_FILE = "training.pt"
+"""What a killed training goes on from, in the base's folder until it is done."""
 
 
 def train(
     *,
     target: Annotated[Path, typer.Option("--out", help="Folder for the base: weights and card.")],
     apps: Annotated[
-        str, typer.Option("--apps", help="Suites that it is shown, with commas between them.")
+        str, typer.Option("--apps", help="Suites that it is shown, with commas, or all.")
     ] = "settings,contacts,clock",
+    size: Annotated[str, typer.Option("--size", help="S, M or L: 1, 3 or 10 M weights.")] = "S",
     demos: Annotated[
         int, typer.Option("--demos", min=1, help="Oracle episodes of each template.")
     ] = 120,
-    updates: Annotated[int, typer.Option("--updates", min=1, help="Optimiser steps.")] = 600,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same weights.")] = 0,
+    chunk: Annotated[int, typer.Option("--chunk", min=1, help="Of these, played at a time.")] = 20,
+    window: Annotated[
+        int, typer.Option("--window", min=1, help="Of these, kept at a time to learn from.")
+    ] = 60,
     noise: Annotated[
         float, typer.Option("--noise", min=0.0, max=1.0, help="Share of random steps.")
     ] = 0.05,
+    pseudo_words: Annotated[
+        float, typer.Option("--pseudo-words", min=0.0, max=1.0, help="Share of made-up names.")
+    ] = 0.7,
+    updates: Annotated[int, typer.Option("--updates", min=1, help="Optimiser steps.")] = 600,
     batch: Annotated[int, typer.Option("--batch", min=1, help="Steps an update.")] = 64,
     learning_rate: Annotated[
-        float, typer.Option("--learning-rate", min=1e-7, max=1.0, help="Adam's.")
+        float, typer.Option("--learning-rate", min=1e-7, max=1.0, help="Adam's, at the start.")
     ] = 1e-3,
     dropout: Annotated[
         float, typer.Option("--dropout", min=0.0, max=0.9, help="While it is trained.")
     ] = 0.1,
-    test_n: Annotated[
-        int, typer.Option("--test-n", min=1, help="Test episodes for each app.")
-    ] = 240,
+    focus: Annotated[
+        float,
+        typer.Option(
+            "--focus", min=0.0, help="Failing templates are drawn 1 + this times as often."
+        ),
+    ] = 1.0,
+    check_every: Annotated[
+        int, typer.Option("--check-every", min=0, help="Updates between validations; 0: none.")
+    ] = 500,
+    check_n: Annotated[
+        int, typer.Option("--check-n", min=1, help="Validation tasks of each template.")
+    ] = 4,
+    early_stop: Annotated[
+        bool, typer.Option("--early-stop/--no-early-stop", help="End when it gets no better.")
+    ] = True,
+    patience: Annotated[
+        int, typer.Option("--patience", min=1, help="Validations that may bring nothing.")
+    ] = 6,
+    cpu_s: Annotated[
+        float, typer.Option("--cpu-s", min=0.0, help="CPU seconds that it may take; 0: any.")
+    ] = 0.0,
+    minutes: Annotated[
+        float, typer.Option("--minutes", min=0.0, help="Minutes that it may take; 0: any.")
+    ] = 0.0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same weights.")] = 0,
+    test_n: Annotated[int, typer.Option("--test-n", min=1, help="Test tasks of each suite.")] = 240,
     json: Json = False,
 ) -> None:
-    """Train a base network on oracle episodes of some apps, test it, and write it with its card."""
-    from apps_mock.tasks import suites
+    """Train a base network on oracle episodes of some apps, test it, and write it with its card.
 
-    names = tuple(dict.fromkeys(name.strip() for name in apps.split(",") if name.strip()))
-    unknown = [name for name in names if name not in suites()]
-    if unknown or not names:
-        raise MisuseError(
-            f"no app is called {', '.join(unknown) or 'nothing'}; there are {', '.join(suites())}"
-        )
-    barren = [name for name in names if not _taught((name,))]
-    if barren:
-        raise MisuseError(
-            f"other suites hold all tasks of {', '.join(barren)}: leave it out of --apps"
-        )
+    A command that was killed goes on from its last saved state when it is given again.
+    """
     if target.exists() and not target.is_dir():
         raise MisuseError(f"{target} is a file: name a folder with --out")
     recipe = Recipe(
-        apps=names,
+        apps=_suites(apps),
+        size=_size(size),
         demos=demos,
+        chunk=min(chunk, demos),
+        window=window,
         noise=noise,
+        pseudo_words=pseudo_words,
         updates=updates,
         batch=batch,
         learning_rate=learning_rate,
         dropout=dropout,
+        focus=focus if check_every else 0.0,
+        check_every=check_every,
+        check_n=check_n,
+        patience=patience if early_stop and check_every else 0,
         seed=seed,
     )
-    _make(recipe, target, test_n=test_n, out=Output(json_lines=json))
+    from cloud_learner.budget import Budget
+
+    budget = Budget(cpu_s=cpu_s, minutes=minutes)
+    _make(recipe, target, budget, test_n=test_n, out=Output(json_lines=json))
 
 
-def _make(recipe: Recipe, target: Path, *, test_n: int, out: Output) -> None:
+def _suites(apps: str) -> tuple[str, ...]:
+    """The suites that are named.
+
+    Raises: MisuseError: one that there is not, or that teaches nothing of its own.
+    """
+    from apps_mock.tasks import suites
+
+    known = suites()
+    teaching = tuple(name for name in known if taught((name,)))
+    names = tuple(dict.fromkeys(name.strip() for name in apps.split(",") if name.strip()))
+    if names == (ALL,):
+        return teaching
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        raise MisuseError(
+            f"no app is called {', '.join(unknown) or 'nothing'}; "
+            f"there are {', '.join((*known, ALL))}"
+        )
+    barren = [name for name in names if name not in teaching]
+    if barren:
+        raise MisuseError(
+            f"other suites hold all tasks of {', '.join(barren)}: leave it out of --apps"
+        )
+    return names
+
+
+def _size(name: str) -> str:
+    from exporters.families.layout_t5 import SIZES
+
+    if name.upper() not in SIZES:
+        raise MisuseError(f"no size is called {name!r}; there are {', '.join(SIZES)}")
+    return name.upper()
+
+
+def _make(recipe: Recipe, target: Path, budget: Budget, *, test_n: int, out: Output) -> None:
     """Show, learn, write, test, and write the card again with what the test said."""
     import torch
 
-    from apps_mock.tasks import SUITE_VERSION
-    from cloud_learner.base_training import BaseTraining, BaseTrainingSettings
     from exporters.base import save_base, save_graphs
+    from outrider.base_figures import (
+        TEST_SEED_BASE,
+        macro_mean,
+        template_rows,
+        test,
+        without_templates,
+    )
+    from outrider.base_progress import bars_of
 
     torch.set_num_threads(1)
-    begun_s = time.process_time()
+    with bars_of(out) as bars:
+        course = _course(recipe, budget, bars)
+        network = _trained(course, recipe, target / STATE_FILE, out=out, bars=bars)
+    card = _card(course, recipe)
+    digest = save_base(network, target, card)
+    graphs = save_graphs(target)
+    (target / STATE_FILE).unlink(missing_ok=True)
+    found = test(graphs, recipe.apps, test_n, out)
+    tested = {"split": Split.TEST.value, "seed_base": TEST_SEED_BASE, **found}
+    save_base(network, target, {**card, "test": tested})
+    out.rows("template", template_rows(found), title="test split, by template")
+    out.summary(
+        out=target,
+        digest=digest,
+        cpu_s=card["cpu_s"],
+        updates=course.training.updates,
+        ended_early=course.ended_early,
+        **asdict(course.counts),
+        macro_mean=macro_mean(found),
+        test={name: without_templates(suite) for name, suite in found.items()},
+    )
+
+
+def _course(recipe: Recipe, budget: Budget, bars: Bars) -> BaseCourse:
+    from cloud_learner.base_course import BaseCourse, CourseSettings
+    from cloud_learner.base_training import BaseTraining, BaseTrainingSettings
+    from exporters.families.layout_t5 import SIZES
+    from outrider.base_figures import check
+
     training = BaseTraining(
         BaseTrainingSettings(
             seed=recipe.seed,
@@ -134,125 +198,61 @@ def _make(recipe: Recipe, target: Path, *, test_n: int, out: Output) -> None:
             batch_steps=recipe.batch,
             learning_rate=recipe.learning_rate,
             dropout=recipe.dropout,
+            window_chunks=recipe.window_chunks,
+            config=SIZES[recipe.size],
         )
     )
-    chosen = _taught(recipe.apps)
-    with _progress(out) as progress:
-        shown = _show(recipe, chosen, training, progress)
-        out.event("demonstrations", **shown, cpu_s=_cpu_s(begun_s))
-        network = _learn(training, progress, out)
-    trained_cpu_s = _cpu_s(begun_s)
-    card = {
-        "data": {"suite_version": SUITE_VERSION, "split": Split.TRAIN.value, **shown},
+    return BaseCourse(
+        training,
+        CourseSettings(
+            chunks=recipe.chunks,
+            check_every=recipe.check_every,
+            patience=recipe.patience,
+            focus=recipe.focus,
+        ),
+        play=partial(play_chunk, recipe, bars=bars),
+        check=partial(check, apps=recipe.apps, n=recipe.check_n),
+        budget=budget,
+    )
+
+
+def _trained(
+    course: BaseCourse, recipe: Recipe, state_file: Path, *, out: Output, bars: Bars
+) -> LayoutT5:
+    """The network at the course's end.
+
+    Raises: MisuseError: another training's state lies in the way.
+    """
+    from apps_mock.tasks import SUITE_VERSION
+    from cloud_learner.errors import CheckpointError
+    from outrider.base_progress import CourseView
+    from sync.policy_io import POLICY_IO_VERSION
+
+    identity = f"{recipe.command()} · suites {SUITE_VERSION} · {POLICY_IO_VERSION}"
+    try:
+        return course.run(CourseView(out, bars, course).watch(), state_file, identity)
+    except CheckpointError as error:
+        raise MisuseError(str(error)) from error
+
+
+def _card(course: BaseCourse, recipe: Recipe) -> dict[str, object]:
+    """What is known of a base before it is tested."""
+    from apps_mock.tasks import SUITE_VERSION
+
+    chosen = taught(recipe.apps)
+    return {
+        "data": {
+            "suite_version": SUITE_VERSION,
+            "split": Split.TRAIN.value,
+            "templates": len(chosen),
+            **asdict(course.counts),
+        },
         "recipe": asdict(recipe),
-        "cpu_s": trained_cpu_s,
+        "updates": course.training.updates,
+        "ended_early": course.ended_early,
+        "cpu_s": round(course.budget.cpu_s, 1),
         "command": recipe.command(),
+        "validation": [
+            {"updates": one.updates, "success": round(one.success, 4)} for one in course.checks
+        ],
     }
-    digest = save_base(network, target, card)
-    graphs = save_graphs(target)
-    test = _test(graphs, recipe.apps, test_n, out)
-    tested = {"split": Split.TEST.value, "seed_base": TEST_SEED_BASE, **test}
-    save_base(network, target, {**card, "test": tested})
-    out.summary(out=target, digest=digest, cpu_s=trained_cpu_s, **shown, test=test)
-
-
-def _taught(apps: Sequence[str]) -> tuple[Template, ...]:
-    """The templates of suites that count and that no other suite teaches."""
-    from apps_mock.tasks import templates
-
-    return tuple(one for one in templates() if one.counts and one.own_suite in apps)
-
-
-def _show(
-    recipe: Recipe, chosen: Sequence[Template], training: BaseTraining, progress: Progress
-) -> dict[str, int]:
-    """Play the demonstrations into `training`; what they came to."""
-    from apps_mock.actors import Actors
-    from apps_mock.evaluation import instances
-
-    wanted = [
-        replace(one, purpose=Purpose.DEMONSTRATE)
-        for one in instances(
-            chosen,
-            count=recipe.demos * len(chosen),
-            seed_base=recipe.seed * SEEDS_PER_RUN,
-            split=Split.TRAIN,
-            actor="oracle",
-        )
-    ]
-    apps = {template.name: template.app for template in chosen}
-    actor = Actor("oracle", Actors(demonstration_noise=recipe.noise))
-    played = progress.track(
-        play_all(wanted, actor, seats=SEATS), total=len(wanted), description="demonstrations"
-    )
-    kept = sorted(
-        (one.episode for one in played if one.verdict is not None and one.verdict.success),
-        key=lambda episode: episode.assignment.id,
-    )
-    for episode in kept:
-        training.add(episode, app=apps[episode.assignment.template])
-    return {"played": len(wanted), "kept": len(kept), "steps": training.steps}
-
-
-def _learn(training: BaseTraining, progress: Progress, out: Output) -> LayoutT5:
-    updates = training.settings.updates
-    task = progress.add_task("updates", total=updates)
-
-    def show(number: int, loss: float) -> None:
-        progress.update(task, completed=number, description=f"loss {loss:.3f}")
-        if out.json_lines and (number % EVENT_EVERY_UPDATES == 0 or number == updates):
-            out.event("update", updates=number, loss=round(loss, 5))
-
-    return training.train(show)
-
-
-def _test(graphs: Path, apps: Iterable[str], n: int, out: Output) -> dict[str, object]:
-    """Greedy success on each app's test split; held-out wordings and the lexical policy beside."""
-    from apps_mock.actors import Actors
-    from apps_mock.evaluation import figures_of, instances
-    from device_runtime.policy import OnnxPolicy
-
-    policy = OnnxPolicy(graphs)
-    found: dict[str, object] = {}
-    for app in apps:
-        chosen = _taught((app,))
-        rows = {}
-        base, lexical = Actor("release", Actors(policy)), Actor("lexical", Actors())
-        for name, actor, held_out in (
-            ("base", base, False),
-            ("held_out", base, True),
-            ("lexical", lexical, False),
-        ):
-            wanted = instances(
-                chosen,
-                count=n,
-                seed_base=TEST_SEED_BASE,
-                split=Split.TEST,
-                actor=actor.name,
-                held_out=held_out,
-            )
-            played = list(play_all(wanted, actor, seats=SEATS))
-            rows[name] = summary_of(figures_of(chosen, played))
-        found[app] = {**rows["base"], "held_out": rows["held_out"], "lexical": rows["lexical"]}
-        out.event(
-            "test",
-            app=app,
-            **rows["base"],
-            held_out=rows["held_out"]["success"],
-            lexical=rows["lexical"]["success"],
-        )
-    return found
-
-
-@contextmanager
-def _progress(out: Output) -> Iterator[Progress]:
-    """Bars on stderr for a person; nothing for a program."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True, disable=out.json_lines) as progress:
-        yield progress
-
-
-def _cpu_s(begun_s: float) -> float:
-    return round(time.process_time() - begun_s, 1)

@@ -123,7 +123,8 @@ _HELD_BACK: dict[Split, slice] = {
 def _open(draw: Draw) -> Instance:
     names = sorted(_OPENED, key=lambda name: mixed(f"open|{name}"))[_HELD_BACK[draw.split]]
     app = APPS[draw.random.choice(names)]
-    inside = Draw(Random(f"open|{app.name}|{draw.random.randrange(64)}"), draw.split)
+    random = Random(f"open|{app.name}|{draw.random.randrange(64)}")
+    inside = Draw(random, draw.split, pseudo_words=draw.pseudo_words)
     return Instance(
         words={"app": Term(app.label)},
         data=fixture(draw),

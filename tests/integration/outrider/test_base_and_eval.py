@@ -95,7 +95,7 @@ def test_card_tells_data_recipe_test_and_the_command(base):
     assert card["cpu_s"] > 0
     assert card["test"]["clock"]["n"] == card["test"]["clock"]["lexical"]["n"] == 6
     assert card["test"]["clock"]["ci95"][0] <= card["test"]["clock"]["success"]
-    assert card["command"].startswith("outrider base train --out DIR --apps clock --demos 1 ")
+    assert card["command"].startswith("outrider base train --out DIR --apps clock --size S")
     assert card["config"]["dropout"] == 0.0
 
 
