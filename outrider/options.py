@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,6 +14,24 @@ from outrider.errors import MisuseError
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line on stdout.")]
 DataDir = Annotated[Path, typer.Option("--data", help="Folder that holds everything of a fleet.")]
 PhoneDir = Annotated[Path, typer.Option("--phone", help="Folder of one phone's log and releases.")]
+
+
+class QuantisationChoice(Enum):
+    """How a policy's graphs compute their large products."""
+
+    FP32 = "fp32"
+    INT8 = "int8"
+
+    @property
+    def graphs(self) -> Literal["fp32", "int8"]:
+        """As `device_runtime.policy` calls it."""
+        return "int8" if self is QuantisationChoice.INT8 else "fp32"
+
+
+Quantisation = Annotated[
+    QuantisationChoice,
+    typer.Option("--quantisation", help="The base's graphs: fp32, or int8 (faster where large)."),
+]
 
 
 def chosen_parts(given: str, known: Sequence[str]) -> list[str]:
