@@ -1,12 +1,12 @@
 """What the device extra costs and whether it decides alike: one JSON line.
 
-    python benchmarks/bench_install.py [--python P …] [--onnxruntime V …] [--venvs DIR]
+    python benchmarks/bench_install.py [--every | --python P …] [--onnxruntime V …] [--venvs DIR]
 
 For each Python and each onnxruntime a fresh virtual environment gets this repository's wheel with
 `[device]` and nothing else: no torch, no test tools. There `outrider bench policy` decides 200
 made-up screens, and `outrider do` plays a goal on a mock phone over a real adb server that this
-process holds. Figures: MiB of the environment without pip, MiB resident at most, the digest of all
-decisions, and whether it is the same everywhere.
+process holds. Figures: MiB of the environment without pip, MiB resident at most (VmHWM of the
+playing process alone), the digest of all decisions, and whether it is the same everywhere.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import argparse
 import json
 import os
 import platform
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,16 +31,31 @@ from sync.vocabulary import Assignment, AssignmentId
 ROOT = Path(__file__).resolve().parent.parent
 GOAL = "Open the settings"
 MIB = 1024**2
+MINORS = range(11, 15)
+"""Python 3.11 to 3.14."""
+COUNTED = r"""
+import json, os, re, sys
+from outrider.cli import run
+code = run(sys.argv[1:])
+with open("/proc/self/status") as status:
+    peak = re.search(r"VmHWM:\s*(\d+)", status.read())
+os.write(2, json.dumps(["peak_kib", int(peak[1])]).encode())
+sys.exit(code)
+"""
+"""Runs a command and says how much memory its process ever had: `ru_maxrss` of a child holds its
+parent's as well."""
 
 
 def main() -> None:
     """Measure every combination and print the line."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     options.add_argument("--python", action="append", help="an interpreter; this one by default")
+    options.add_argument("--every", action="store_true", help="each Python 3.11 to 3.14 here")
     options.add_argument("--onnxruntime", action="append", help="a version beside the pinned one")
     options.add_argument("--venvs", type=Path, help="keep and reuse the environments here")
     wanted = options.parse_args()
-    pythons = [Path(each) for each in wanted.python or [sys.executable]]
+    named = [Path(each) for each in wanted.python or [sys.executable]]
+    pythons = pythons_here() if wanted.every else named
     with tempfile.TemporaryDirectory(prefix="outrider-install-") as folder:
         venvs = wanted.venvs or Path(folder)
         wheel = built_wheel(Path(folder))
@@ -52,6 +69,27 @@ def main() -> None:
     print(
         json.dumps({"what": "install", "machine": platform.machine(), "alike": alike, "rows": rows})
     )
+
+
+def pythons_here() -> list[Path]:
+    """One interpreter of each version that this machine has and that can make environments."""
+    found: list[Path] = []
+    for minor in MINORS:
+        named = [shutil.which(f"python3.{minor}"), sys.executable]
+        kept = sorted(Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python"), reverse=True)
+        candidates = [*kept, *(Path(each) for each in named if each)]
+        found += [each for each in candidates if makes_environments(each, minor)][:1]
+    return found
+
+
+def makes_environments(python: Path, minor: int) -> bool:
+    """Whether this is a Python 3.`minor` with what virtual environments need."""
+    script = f"import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, {minor}))"
+    try:
+        ran = subprocess.run([str(python), "-c", script], capture_output=True, check=False)
+    except OSError:
+        return False
+    return ran.returncode == 0
 
 
 def built_wheel(folder: Path) -> Path:
@@ -102,36 +140,33 @@ def measured(venv: Path, *, serial: str, port: int) -> dict[str, object]:
     script = (
         "import onnxruntime, platform; print(platform.python_version(), onnxruntime.__version__)"
     )
-    versions = run(venv, ["python", "-c", script])[0].split()
-    bench, _ = run(venv, ["outrider", "bench", "policy", "--actions", "200", "--json"])
+    versions = run(venv, ["-c", script]).stdout.split()
+    bench = run(venv, ["-m", "outrider", "bench", "policy", "--actions", "200", "--json"])
     phone = ["--serial", serial, "--adb-port", str(port), "--yes", "--steps", "8", "--json"]
-    played, peak = run(venv, ["outrider", "do", GOAL, *phone])
+    played = run(venv, ["-c", COUNTED, "do", GOAL, *phone])
+    peak = re.search(r'\["peak_kib", (\d+)\]', played.stderr)
+    assert peak is not None
     return {
         "python": versions[0],
         "onnxruntime": versions[1],
         "size_mib": round(size_of(venv) / MIB),
-        "peak_rss_mib": round(peak / MIB),
-        "end_reason": json.loads(played.splitlines()[-1])["end_reason"],
-        "decisions": json.loads(bench.splitlines()[-1])["decisions"],
+        "peak_rss_mib": round(int(peak[1]) / 1024),
+        "end_reason": json.loads(played.stdout.splitlines()[-1])["end_reason"],
+        "decisions": json.loads(bench.stdout.splitlines()[-1])["decisions"],
         "has_torch": any(venv.glob("lib/python*/site-packages/torch")),
     }
 
 
-def run(venv: Path, command: Sequence[str]) -> tuple[str, int]:
-    """What a program of the environment printed, and its largest resident size in bytes."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(
-        [str(venv / "bin" / command[0]), *command[1:]],
-        cwd=venv, env=environment, stdout=subprocess.PIPE, text=True,
+def run(venv: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """What the environment's Python printed."""
+    ran = subprocess.run(
+        [str(venv / "bin" / "python"), *arguments],
+        cwd=venv, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True,
+        check=False,
     )  # fmt: skip
-    assert process.stdout is not None
-    with process.stdout as stdout:
-        said = stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode} in {venv}")
-    return said, usage.ru_maxrss * 1024
+    if ran.returncode != 0:
+        raise SystemExit(f"{' '.join(arguments)} ended with {ran.returncode}: {ran.stderr}")
+    return ran
 
 
 def size_of(venv: Path) -> int:

@@ -93,6 +93,23 @@ def test_ctrl_c_ends_it_with_its_summary(mock):
     assert mock.stderr.read() == ""
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_so_too_in_a_shells_background_where_ctrl_c_is_ignored(number):
+    ignoring = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, "-m", "outrider"]
+    process = subprocess.Popen(
+        [*ignoring, *COMMAND], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        next_event(process, "verdict")
+        process.send_signal(number)
+        assert next_event(process, "summary")["success"] is False
+        assert process.wait(20) == 0
+        assert process.stderr.read() == ""
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def test_an_unknown_task_is_one_line_of_misuse(capsys):
     assert cli.run(["phone", "mock", "--task", "nothing", "--json"]) == 2
     captured = capsys.readouterr()
