@@ -172,6 +172,52 @@ def test_the_value_filter_keeps_the_best_share_and_leaves_the_critic_alone(
     close(critic, same_critic)
 
 
+def test_the_value_filter_can_rank_by_how_a_trajectory_ended(make_bench, make_trajectory):
+    played = [make_trajectory(1, steps=2), make_trajectory(2, success=False, steps=3)]
+    settings = replace(GRADIENT, value_filter=0.5, trajectory_value=True)
+    bench = make_bench(settings, played)
+    ranks = torch.tensor([0.2, 0.8])  # V_traj prefers the failure
+    bench.algorithm._trajectory_critic.value = lambda _features, kinds: ranks[
+        [0, 1] if int(kinds[0]) == played[0].steps[-1].action_type else [1, 0]
+    ]
+    played[1].steps[-1].action_type = (played[0].steps[-1].action_type + 1) % 20
+
+    best, _, _ = bench.gradients()
+
+    alone, _, _ = make_bench(GRADIENT, [played[1]]).gradients()
+    close(best * 5 / 3, alone)
+
+
+def test_the_trajectory_critic_learns_which_endings_are_successes(make_bench, make_trajectory):
+    played = [make_trajectory(1, steps=1), make_trajectory(2, success=False, steps=2)]
+    played[0].steps[-1].action_type, played[1].steps[-1].action_type = 3, 5
+    settings = replace(BARE, trajectory_value=True, critic_learning_rate=1e-2)
+    bench = make_bench(settings, played)
+
+    losses = [bench.algorithm.update()["trajectory_critic_loss"] for _ in range(30)]
+
+    assert losses[0] > 0.5
+    assert losses[-1] < 0.1
+
+
+def test_importance_weights_scale_what_a_trajectory_teaches(make_bench, make_trajectory):
+    def both():
+        return [make_trajectory(1, success=False, steps=2), make_trajectory(2, steps=2)]
+
+    corrected = ReplaySettings(prioritised=True, exponent=1.0, importance_exponent=1.0)
+    gradients = {}
+    for name, replay in (("plain", ReplaySettings(prioritised=False)), ("corrected", corrected)):
+        played = both()
+        bench = make_bench(replace(GRADIENT, replay=replay), played)
+        played[0].priority, played[1].priority = 1.0, 4.0
+        gradients[name] = bench.gradients()[0]
+    alone = make_bench(GRADIENT, both()[:1]).gradients()[0] / 2
+    other = make_bench(GRADIENT, both()[1:]).gradients()[0] / 2
+
+    close(gradients["plain"], alone + other)
+    close(gradients["corrected"], alone + other / 4)
+
+
 def test_penalties_enter_the_advantage_and_never_the_critics_labels(gradients, trajectories):
     for retrace_critic in (True, False):
         settings = replace(GRADIENT, retrace_critic=retrace_critic)

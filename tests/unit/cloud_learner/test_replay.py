@@ -118,6 +118,31 @@ def test_the_exponent_one_draws_in_proportion():
     assert drawn_first(replay)[0] / 3000 == pytest.approx(0.9, abs=0.03)
 
 
+def test_importance_undoes_the_priorities_bias():
+    replay = filled(2, exponent=1.0, importance_exponent=1.0, ratio_weight=0.0, entropy_weight=0.0)
+    set_priority(replay, 0, 0.9)
+    set_priority(replay, 1, 0.1)
+    both = sorted(replay, key=lambda one: one.row)
+
+    weights = replay.importance(both)
+
+    assert weights.tolist() == pytest.approx([1 / 9, 1.0])  # nine times as often, a ninth each
+    half = filled(2, exponent=1.0, importance_exponent=0.5, ratio_weight=0.0, entropy_weight=0.0)
+    set_priority(half, 0, 0.9)
+    set_priority(half, 1, 0.1)
+    ordered = sorted(half, key=lambda one: one.row)
+    assert half.importance(ordered).tolist() == pytest.approx([1 / 3, 1.0])
+
+
+@pytest.mark.parametrize("off", [{"importance_exponent": 0.0}, {"prioritised": False}])
+def test_without_bias_or_correction_every_trajectory_counts_alike(off):
+    replay = filled(2, **({"importance_exponent": 1.0} | off))
+    set_priority(replay, 0, 0.9)
+
+    assert replay.importance(list(replay)).tolist() == [1.0, 1.0]
+    assert replay.importance([]).tolist() == []
+
+
 def test_without_prioritising_all_are_drawn_alike():
     replay = filled(2, prioritised=False)
     set_priority(replay, 0, 1.0)

@@ -9,6 +9,7 @@ import torch
 
 from cloud_learner.returns import (
     ShapeError,
+    digirl_advantages,
     monte_carlo_returns,
     repetition_penalties,
     retrace_advantages,
@@ -90,6 +91,19 @@ def test_monte_carlo_returns_are_those_computed_by_hand():
     )
 
     torch.testing.assert_close(returns, torch.tensor([[3.0, 4.0, 4.0], [1.0, 1.0, 0.0]]))
+
+
+def test_digirls_advantages_are_those_computed_by_hand():
+    values = torch.tensor([[0.5, 0.4, 0.2, 0.0], [0.5, 0.7, 0.2, 0.0]])
+    rewards = torch.tensor([[0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+    discounts = torch.tensor([[0.5, 0.5, 0.0]] * 2)
+
+    advantages = digirl_advantages(values, rewards, discounts)
+
+    won = [0.25 + 0.75 * -0.1, 0.5 + 0.5 * -0.2, 1.0]  # the reward is worth λ² and λ before
+    torch.testing.assert_close(advantages, torch.tensor([won, [0.2, -0.5, -0.2]]))
+    with pytest.raises(ShapeError):
+        digirl_advantages(values, rewards[:, :2], discounts)
 
 
 def test_repetition_penalties_add_up_and_are_capped():
