@@ -112,7 +112,8 @@ class Arena:
         )
         self._syllabus = syllabus_of(seed)
         self._apps = {info.name: info.app for info in self._syllabus.new}
-        self._begin(start.demonstrations)
+        with self._not_learning():
+            self._begin(start.demonstrations)
         self._played = play(self._assignments(), Actors(self._policy).policy_for, seats=SEATS)
 
     @property

@@ -15,9 +15,10 @@ from apps_mock.baselines import RandomPolicy
 from apps_mock.farm import play
 from apps_mock.oracle import OraclePolicy
 from apps_mock.tasks import templates
-from cloud_learner.algorithm_settings import STABILISED, ReplaySettings
+from cloud_learner.algorithm_settings import ALGORITHMS, STABILISED, ReplaySettings
 from cloud_learner.batch import trajectory_of
 from cloud_learner.campaign_store import CampaignStore
+from cloud_learner.errors import CheckpointError
 from cloud_learner.imitation import ImitationSettings
 from cloud_learner.ingest_store import Origin, record_episode
 from cloud_learner.learner import Learner
@@ -459,6 +460,154 @@ def test_an_adapter_that_the_export_refuses_stops_neither_learner_nor_later_ones
 
     assert cloud.adapters() == ["warm-up", "round-00004"]
     assert cloud.state()["round"] == 4
+
+
+def _of_release(episodes, release_id):
+    """The episodes as if that release had played them."""
+    return [
+        replace(
+            episode,
+            release_id=release_id,
+            assignment=replace(episode.assignment, actor="release"),
+            steps=tuple(replace(step, policy_version=release_id) for step in episode.steps),
+        )
+        for episode in episodes
+    ]
+
+
+def test_an_episode_of_an_unknown_version_is_left_out_counted_and_training_goes_on(
+    warmed, training
+):
+    cloud, learner = warmed
+    cloud.ingest(_of_release(training[:3], "r9999"))
+    cloud.ingest(_of_release(training[3:7], "factory"))
+    run(learner)
+
+    (row,) = cloud.metrics()
+    assert row["unknown_version_episodes"] == 3.0
+    assert cloud.state()["consumed_row"] == 13
+    assert cloud.state()["round"] == 1
+
+
+def test_one_step_of_an_unknown_version_is_enough_to_leave_an_episode_out(warmed, training):
+    cloud, learner = warmed
+    (mixed,) = _of_release(training[:1], "factory")
+    last = replace(mixed.steps[-1], policy_version="r9999")
+    cloud.ingest([replace(mixed, steps=(*mixed.steps[:-1], last))])
+    cloud.ingest(training[1:5])
+    run(learner)
+
+    (row,) = cloud.metrics()
+    assert row["unknown_version_episodes"] == 1.0
+
+
+def test_a_round_without_a_usable_step_is_counted_and_the_next_one_learns(warmed, training):
+    cloud, learner = warmed
+    foreign = [
+        replace(
+            episode,
+            steps=tuple(
+                replace(step, decisions=_one_decision(), input_digest="0" * 64)
+                for step in episode.steps
+            ),
+        )
+        for episode in training[:4]
+    ]
+    cloud.ingest(foreign)
+    run(learner)
+    cloud.ingest(training[4:8], won=lambda _index: True)
+    run(learner)
+
+    first, second = cloud.metrics()
+    assert first["left_out_steps"] > 0
+    assert second["left_out_steps"] == 0
+    assert learner._learning.is_finite()
+
+
+def test_an_adapter_that_became_nan_is_taken_back_and_learning_goes_on(warmed, training):
+    cloud, learner = warmed
+    cloud.ingest(training[:4])
+    run(learner)
+    with torch.no_grad():
+        learner._learning._trainable[0].fill_(float("nan"))
+    cloud.ingest(training[4:8])
+    run(learner)
+
+    assert cloud.adapters() == ["warm-up"]
+    assert learner._learning.is_finite()
+
+    cloud.ingest(training[8:16])
+    run(learner)
+    assert cloud.adapters() == ["warm-up", "round-00004"]
+
+
+@pytest.mark.parametrize("name", ["filtered_bc", "digirl", "grpo", "gigpo", "a_ride_published"])
+def test_every_algorithm_goes_on_after_a_kill(cloud, demonstrations, training, name):
+    small = {"demo_steps_new": 2, "demo_steps_old": 2, "success_steps": 2}
+    algorithm = replace(ALGORITHMS[name], trajectories_per_update=2, **small)
+    settings = replace(QUICK, name=name, algorithm=algorithm)
+    learner = cloud.learner(settings)
+    cloud.ingest(demonstrations, won=lambda _index: True)
+    cloud.enter("warm_up")
+    run(learner)
+    cloud.enter("learn")
+    cloud.ingest(_in_groups(training[:8]))
+    run(learner)
+    saved = learner.state.algorithm
+
+    again = cloud.learner(settings)
+    again.poll()
+    restored = copy.deepcopy(again._learning._algorithm.state_dict())
+    cloud.ingest(_in_groups(training[8:16]))
+    run(again)
+
+    assert restored["rounds"] == saved["rounds"] == 2
+    kept, found = saved["optimiser"]["state"], restored["optimiser"]["state"]
+    assert {key: float(one["step"]) for key, one in kept.items()} == {
+        key: float(one["step"]) for key, one in found.items()
+    }
+    assert cloud.adapters() == ["warm-up", "round-00002", "round-00004"]
+
+
+def _in_groups(episodes):
+    return [
+        replace(episode, assignment=replace(episode.assignment, group_id=f"g{index // 8}"))
+        for index, episode in enumerate(episodes)
+    ]
+
+
+def test_a_checkpoint_of_another_learner_is_refused_in_one_line(warmed):
+    cloud, learner = warmed
+    learner.save()
+
+    with pytest.raises(CheckpointError, match=r"learner a_ride, not digirl") as caught:
+        cloud.learner(replace(QUICK, name="digirl", algorithm=ALGORITHMS["digirl"]))
+
+    assert "\n" not in str(caught.value)
+
+
+def test_a_checkpoint_of_another_rank_is_refused(warmed):
+    cloud, learner = warmed
+    learner.save()
+
+    with pytest.raises(CheckpointError, match="rank"):
+        cloud.learner(replace(QUICK, rank=8))
+
+
+def test_a_demonstration_that_comes_while_learning_is_learnt_from(warmed, demonstrations, training):
+    cloud, learner = warmed
+    cloud.ingest(training[:4])
+    run(learner)
+    before = len(learner._learning.demonstrations["new"])
+    more = replace(
+        demonstrations[0],
+        id=EpisodeId("again"),
+        assignment=replace(demonstrations[0].assignment, id=AssignmentId("demonstrate-again.0")),
+    )
+    cloud.ingest([more], won=lambda _index: True)
+    run(learner)
+
+    assert len(learner._learning.demonstrations["new"]) == before + 1
 
 
 @pytest.fixture(scope="module")
