@@ -38,6 +38,7 @@ from sync.messages import (
     Health,
     Offline,
     OwnerQuestion,
+    ReportedSettings,
 )
 from sync.session import Received
 from sync.vocabulary import (
@@ -80,7 +81,7 @@ def record_message(connection: Connection, received: Received, *, now_ms: int) -
                 count(connection, "redelivered_events")
         case AssignmentsAccepted():
             pass  # safe in the device's inbox; until it is played, nothing changes here
-        case OwnerQuestion():
+        case OwnerQuestion() | ReportedSettings():
             pass  # between a phone and its owner
         case _:
             count(connection, "unexpected_messages")

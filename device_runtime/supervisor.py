@@ -22,6 +22,7 @@ from device_runtime.assignments import AssignmentQueue
 from device_runtime.errors import UnknownTaskError
 from device_runtime.gate import Gate
 from device_runtime.release_shelf import ReleaseShelf
+from device_runtime.remote_settings import RemoteSettings
 from device_runtime.seats import Played
 from device_runtime.settings import Settings
 from device_runtime.trajectory_log import LogCounts, TrajectoryLog
@@ -35,7 +36,7 @@ from sync.messages import (
     LiveMessage,
     ReleaseAnnouncement,
 )
-from sync.vocabulary import Assignment, EndReason, ReleaseId
+from sync.vocabulary import OWN_TEMPERATURE, Assignment, EndReason, ReleaseId
 
 IDLE_WAIT_S: Final = 0.2
 DRAIN_S: Final = 2.0
@@ -128,6 +129,7 @@ class DeviceParts:
     Attributes:
         gate: whether the device may act; None where nobody stops it.
         rest: leaves a stopped phone that plays nothing at its home screen.
+        remote: what is set from afar.
     """
 
     log: TrajectoryLog
@@ -136,6 +138,7 @@ class DeviceParts:
     shelf: ReleaseShelf
     wire: Wire
     birth: Birth
+    remote: RemoteSettings
     gate: Gate | None = None
     rest: Callable[[], None] = lambda: None
 
@@ -157,6 +160,7 @@ class Supervisor:
         self._shelf = parts.shelf
         self._wire = parts.wire
         self._birth = parts.birth
+        self._remote = parts.remote
         self._gate = parts.gate
         self._rest = parts.rest
         self._closed = ""
@@ -262,6 +266,9 @@ class Supervisor:
             if assignment is None:
                 return
             release_id = ReleaseId(assignment.release_id) or self._shelf.current
+            if assignment.temperature == OWN_TEMPERATURE:
+                own = self._remote.number("temperature")
+                assignment = replace(assignment, temperature=own)
             try:
                 self._seats.start(assignment, release_id=release_id)
             except UnknownTaskError as error:
@@ -318,7 +325,7 @@ class Supervisor:
         now_s = self._clock.monotonic_s()
         if now_s < self._health_due_s:
             return
-        self._health_due_s = now_s + self._settings.health_every_s
+        self._health_due_s = now_s + self._remote.number("health_every_s")
         depth, parked = self._log.outbox_counts()
         health = Health(
             at_ms=self._clock.wall_ms(),

@@ -21,6 +21,7 @@ from device_runtime.phone_owner import PhoneOwner
 from device_runtime.policy import BASE_FILE, OnnxPolicy
 from device_runtime.ports import Decided, PolicyRequest
 from device_runtime.release_shelf import AdapterHost, ReleaseShelf
+from device_runtime.remote_settings import RemoteSettings
 from device_runtime.safety import Safety
 from device_runtime.seats import PolicyFor, SeatPhone, Seats
 from device_runtime.settings import Settings
@@ -170,6 +171,9 @@ def assemble(
         base_digest=base_digest,
         channel=settings.channel,
     )
+    remote = RemoteSettings(
+        settings.phone_dir, clock=clock, own={"health_every_s": settings.health_every_s}
+    )
     session = DeviceSession(
         transport=PahoTransport(address),
         database=settings.database,
@@ -178,6 +182,7 @@ def assemble(
         clock=clock,
         control=None if owner is None else owner.control,
         heard=None if owner is None else owner.switch.heard,
+        settings=remote,
     )
     if owner is not None:
         owner.attach(session.send)
@@ -202,6 +207,7 @@ def assemble(
         ),
         wire=session,
         birth=birth,
+        remote=remote,
         gate=gate,
         rest=rest,
     )

@@ -124,6 +124,8 @@ def do(
     )
     _require_about(probes, assignment.goal)
     folder = None if data is None else _phone_folder(data, device)
+    if folder is not None and not task:
+        assignment = replace(assignment, temperature=_temperature(folder))
     owner = _owner_rules(rules, folder)
     with _opened(serial, adb_port) as opened:
         actor = _actor(policy, bundle=bundle, base=base, data=data, folder=folder)
@@ -178,6 +180,14 @@ def _assignment(
         temperature=0.0,
         step_budget=steps or (STEP_BUDGET if template is None else template.step_budget),
     )
+
+
+def _temperature(folder: Path) -> float:
+    """How much a phone explores on its own behalf: what was set from afar, or not at all."""
+    from device_runtime.remote_settings import RemoteSettings
+    from sync.clock import SystemClock
+
+    return RemoteSettings(folder, clock=SystemClock()).number("temperature")
 
 
 def _phone_folder(data: Path, device: str) -> Path:

@@ -26,6 +26,7 @@ from sync.messages import (
     Birth,
     Cancel,
     ControlMessage,
+    DesiredSettings,
     FileChunk,
     InboxMessage,
     LiveMessage,
@@ -38,7 +39,7 @@ from sync.messages import (
     kind_name,
 )
 from sync.outbox import Outbox
-from sync.ports import Incoming, Sink, Transport, TransportEvent, Will
+from sync.ports import Incoming, SettingsHolder, Sink, Transport, TransportEvent, Will
 
 POLL_S = 1.0
 """How often the outbox is looked at without being told: another process may have written to it."""
@@ -63,6 +64,7 @@ class DeviceOutlets:
     Attributes:
         control: what the owner says: past the inbox, whose reader may be busy playing.
         heard: the cloud or the owner said anything that is no retained message of the broker's.
+        settings: what can be set from afar; None where nothing can.
     """
 
     inbox: Callable[[InboxMessage], None]
@@ -71,6 +73,7 @@ class DeviceOutlets:
     acknowledged: Callable[[], None]
     control: Callable[[ControlMessage], None] = lambda _: None
     heard: Callable[[], None] = lambda: None
+    settings: SettingsHolder | None = None
 
 
 class DeviceLink:
@@ -164,6 +167,7 @@ class DeviceLink:
         if self.connection.online:
             self.connection.subscribe(topics.device_filters(self._fleet, self._birth.device_id))
             self._say_birth()
+            self._say_settings()
         else:
             self.outbox.expect_nothing()
         self._outlets.connected(self.connection.online)
@@ -185,6 +189,12 @@ class DeviceLink:
                 sent_at_ms=self._clock.wall_ms(),
             )
         )
+
+    def _say_settings(self) -> None:
+        """Say what is set from afar: the broker may have forgotten it."""
+        reported = None if self._outlets.settings is None else self._outlets.settings.report()
+        if reported is not None:
+            self._publish(reported)
 
     def _send_rows(self) -> None:
         for row in self.outbox.claim(self._credit):
@@ -235,6 +245,8 @@ class DeviceLink:
                 self._outlets.chunk(message)
             case Stop() | Start() | OwnerAnswer():
                 self._outlets.control(message)
+            case DesiredSettings() if self._outlets.settings is not None:
+                self._publish(self._outlets.settings.take(message))
             case _:
                 self.counters.malformed += 1
 

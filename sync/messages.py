@@ -249,6 +249,44 @@ class OwnerAnswer:
     schema_version: int = SCHEMA_VERSION
 
 
+SettingValue = bool | int | float | str
+"""What a setting from afar can be; which it is, the device checks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesiredSettings:
+    """How a device's settings are to be. Retained, so an absent device hears the last word.
+
+    Attributes:
+        version: rises with each change; a device takes only a higher one than it has.
+        values: by name; a setting that is not named keeps its default.
+    """
+
+    version: int
+    values: dict[str, SettingValue] = field(default_factory=dict)
+    at_ms: int = 0
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedSettings:
+    """Which settings a device goes by: said for each DesiredSettings and connection. Retained.
+
+    Attributes:
+        version: of the desired settings that it took last; 0 before any.
+        values: all that can be set from afar, as it is now.
+        refused: (name, reason code) of values that it did not take: "unknown", "type" or "range".
+        unknown: names that it did not know, over all desired settings that it took.
+    """
+
+    version: int = 0
+    values: dict[str, SettingValue] = field(default_factory=dict)
+    refused: tuple[tuple[str, str], ...] = ()
+    unknown: int = 0
+    at_ms: int = 0
+    schema_version: int = SCHEMA_VERSION
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseAnnouncement:
     """A channel points at a release. A hint to look: only signed files are believed."""
@@ -262,14 +300,16 @@ class ReleaseAnnouncement:
 DurableMessage = EpisodeUpload | Event
 """What goes through the outbox: delivered at least once, committed exactly once."""
 
-LiveMessage = Health | AssignmentsAccepted | FileRequest | OwnerQuestion
+LiveMessage = Health | AssignmentsAccepted | FileRequest | OwnerQuestion | ReportedSettings
 """What a device sends when it is connected and forgets otherwise."""
 
 UpMessage = Birth | Offline | DurableMessage | LiveMessage
 ControlMessage = Stop | Start | OwnerAnswer
 """What an owner says to a device; heard at once, whatever the device is doing."""
 
-DownMessage = Acknowledgement | AssignmentBatch | Cancel | FileChunk | ControlMessage
+DownMessage = (
+    Acknowledgement | AssignmentBatch | Cancel | FileChunk | ControlMessage | DesiredSettings
+)
 InboxMessage = AssignmentBatch | Cancel | ReleaseAnnouncement
 """What a device's session hands to its owner."""
 
@@ -292,6 +332,8 @@ KINDS: Final[dict[str, type[Message]]] = {
     "owner_answer": OwnerAnswer,
     "stop": Stop,
     "start": Start,
+    "desired_settings": DesiredSettings,
+    "reported_settings": ReportedSettings,
 }
 """Every message by the name that its envelope carries."""
 

@@ -1,4 +1,4 @@
-"""The owner's end of the wire: stop, start and answer devices, read who they are and what they ask.
+"""The owner's end of the wire: stop, start, answer and set devices, read who they are and say.
 
 A short-lived connection for a person at a prompt. What it publishes at QoS 1 is flushed by `close`;
 a stop is retained, so a device that is away hears it when it comes back.
@@ -7,7 +7,8 @@ a stop is retained, so a device that is away hears it when it comes back.
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sync import topics
@@ -17,9 +18,13 @@ from sync.errors import LinkLostError, RejectedError
 from sync.messages import (
     Birth,
     ControlMessage,
+    DesiredSettings,
+    Message,
     Offline,
     OwnerAnswer,
     OwnerQuestion,
+    ReportedSettings,
+    SettingValue,
     Start,
     Stop,
     kind_name,
@@ -28,6 +33,19 @@ from sync.ports import Connected, Disconnected, Incoming, Transport, TransportEv
 from sync.vocabulary import new_uuid7
 
 CONNECT_TIMEOUT_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSettings:
+    """How a device is to be set and says that it is; version 0 where nobody said anything."""
+
+    desired: DesiredSettings = field(default_factory=lambda: DesiredSettings(version=0))
+    reported: ReportedSettings = field(default_factory=ReportedSettings)
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether the device goes by what is desired."""
+        return self.reported.version == self.desired.version
 
 
 class OwnerClient:
@@ -53,6 +71,7 @@ class OwnerClient:
         self._sent = 0
         self._questions: dict[str, OwnerQuestion] = {}
         self._devices: set[str] = set()
+        self._settings: dict[str, KnownSettings] = {}
 
     def connect(self, timeout_s: float = CONNECT_TIMEOUT_S) -> None:
         """Connect and begin to hear questions.
@@ -103,6 +122,31 @@ class OwnerClient:
         self._listen(wait_s)
         return tuple(sorted(self._devices))
 
+    def settings(self, wait_s: float) -> dict[str, KnownSettings]:
+        """What is known of each device's settings, as far as it comes within `wait_s`.
+
+        Raises: LinkLostError: the connection ended.
+        """
+        self._transport.subscribe(topics.settings_filters(self._fleet))
+        self._listen(wait_s)
+        return dict(self._settings)
+
+    def desire(self, device_id: str, values: Mapping[str, SettingValue]) -> int:
+        """Change some of a device's settings, now or when it next connects; ask `settings` before.
+
+        Returns: the version that the device reports once it has taken them.
+        """
+        known = self._settings.get(device_id, KnownSettings())
+        version = 1 + max(known.desired.version, known.reported.version)
+        desired = DesiredSettings(
+            version=version,
+            values={**known.desired.values, **values},
+            at_ms=self._clock.wall_ms(),
+        )
+        self._publish(device_id, desired)
+        self._settings[device_id] = replace(known, desired=desired)
+        return version
+
     def close(self) -> None:
         """Send what waits and end the connection. Idempotent."""
         self._transport.close()
@@ -131,6 +175,15 @@ class OwnerClient:
             self._questions[topic.owner] = message
         elif isinstance(message, Birth | Offline):
             self._devices.add(topic.owner)
+        else:
+            self._note_settings(topic.owner, message)
+
+    def _note_settings(self, device_id: str, message: Message) -> None:
+        known = self._settings.get(device_id, KnownSettings())
+        if isinstance(message, ReportedSettings):
+            self._settings[device_id] = replace(known, reported=message)
+        elif isinstance(message, DesiredSettings) and message.version >= known.desired.version:
+            self._settings[device_id] = replace(known, desired=message)
 
     def _next(self, timeout_s: float) -> TransportEvent | None:
         try:
@@ -138,7 +191,7 @@ class OwnerClient:
         except queue.Empty:
             return None
 
-    def _publish(self, device_id: str, message: ControlMessage) -> None:
+    def _publish(self, device_id: str, message: ControlMessage | DesiredSettings) -> None:
         kind = topics.kind_of(kind_name(message))
         body = encode_body(message)
         self._sent += 1

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from sync.messages import DesiredSettings, ReportedSettings
+
 
 @dataclass(frozen=True, slots=True)
 class Will:
@@ -108,4 +110,16 @@ class FileSource(Protocol):
 
     def read(self, path: str, offset: int, length: int) -> FilePart | None:
         """At most `length` bytes from `offset` on, or None where there is no such file."""
+        ...
+
+
+class SettingsHolder(Protocol):
+    """A device's settings from afar; called on the session's thread, and quick."""
+
+    def take(self, desired: DesiredSettings) -> ReportedSettings:
+        """Go by `desired` where it is newer, durably; what holds afterwards, either way."""
+        ...
+
+    def report(self) -> ReportedSettings | None:
+        """What holds now; None where nothing was ever set from afar."""
         ...

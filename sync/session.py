@@ -41,6 +41,7 @@ from sync.messages import (
 from sync.outbox import depth, parked
 from sync.ports import (
     FileSource,
+    SettingsHolder,
     Transport,
 )
 from sync.session_loop import Item, SessionLoop, nothing
@@ -83,6 +84,7 @@ class DeviceSession:
         birth: what the device is; boot, epoch and time are filled in for each connection.
         control: takes what the owner says, on the session's thread, and must not block.
         heard: told whenever the cloud or the owner was heard.
+        settings: what can be set from afar; None where nothing can.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class DeviceSession:
         birth: Birth,
         control: Callable[[ControlMessage], None] | None = None,
         heard: Callable[[], None] | None = None,
+        settings: SettingsHolder | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
         new_id: Callable[[], str] = new_uuid7,
@@ -124,6 +127,7 @@ class DeviceSession:
                 acknowledged=self._notify,
                 control=control or _nobody_listens,
                 heard=heard or nothing,
+                settings=settings,
             ),
             clock=clock,
             random=random or Random(self.boot_id),

@@ -102,6 +102,14 @@ QUESTION: Final = TopicKind(
     messages=("owner_question",),
     purpose="what a device asks its owner before a sensitive action, and what became of it",
 )
+REPORTED: Final = TopicKind(
+    "reported",
+    Direction.UP,
+    1,
+    retain=True,
+    messages=("reported_settings",),
+    purpose="which settings a device goes by, and the version of the desired ones that it took",
+)
 ACK: Final = TopicKind(
     "ack",
     Direction.DOWN,
@@ -142,6 +150,14 @@ ANSWER: Final = TopicKind(
     messages=("owner_answer",),
     purpose="the owner's answer to a question; one that comes too late counts as no",
 )
+DESIRED: Final = TopicKind(
+    "desired",
+    Direction.DOWN,
+    1,
+    retain=True,
+    messages=("desired_settings",),
+    purpose="how a device's settings are to be; the highest version counts",
+)
 RELEASE: Final = TopicKind(
     "release",
     Direction.BROADCAST,
@@ -159,11 +175,13 @@ TABLE: Final = (
     REQUEST,
     ACCEPTED,
     QUESTION,
+    REPORTED,
     ACK,
     ASSIGNMENT,
     CHUNK,
     CONTROL,
     ANSWER,
+    DESIRED,
     RELEASE,
 )
 
@@ -275,6 +293,15 @@ def presence_filters(fleet: str) -> tuple[str, ...]:
     return (f"{prefix}/+/+/{PRESENCE.name}",)
 
 
+def settings_filters(fleet: str) -> tuple[str, ...]:
+    """Where it stands how devices are set, and how they are to be."""
+    prefix = _prefix(check_name(fleet, "fleet"))
+    return (
+        f"{prefix}/{Direction.UP}/+/+/{REPORTED.name}",
+        f"{prefix}/{Direction.DOWN}/+/{DESIRED.name}",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Permissions:
     """What one account may do, as MQTT filters."""
@@ -298,11 +325,11 @@ def device_permissions(fleet: str, device_id: str) -> Permissions:
 
 
 def owner_permissions(fleet: str) -> Permissions:
-    """An owner stops, starts and answers every device, reads which there are and what they ask."""
+    """An owner stops, starts, answers and sets every device, and reads what they say to that."""
     prefix = f"{_prefix(check_name(fleet, 'fleet'))}/{Direction.DOWN}"
     return Permissions(
-        publish=(f"{prefix}/+/{CONTROL.name}", f"{prefix}/+/{ANSWER.name}"),
-        subscribe=(*owner_filters(fleet), *presence_filters(fleet)),
+        publish=tuple(f"{prefix}/+/{kind.name}" for kind in (CONTROL, ANSWER, DESIRED)),
+        subscribe=(*owner_filters(fleet), *presence_filters(fleet), *settings_filters(fleet)),
     )
 
 

@@ -373,6 +373,10 @@ class TemplateInfo:
     tags: tuple[str, ...] = ()
 
 
+OWN_TEMPERATURE = -1.0
+"""Temperature of an assignment that is played with the phone's own; steps hold what that was."""
+
+
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """One episode that somebody wants played: how curriculum, gates and evaluation reach a phone.
@@ -385,7 +389,7 @@ class Assignment:
         group_id: episodes of one group share task, seed and look (GRPO).
         actor: "release", "oracle", "lexical", "random", "noop", or a user's policy file.
         release_id: pinned release; empty means whatever is installed.
-        temperature: 0 is greedy.
+        temperature: 0 is greedy; `OWN_TEMPERATURE` leaves it to the phone's own setting.
         step_budget: steps after which the episode is truncated.
     """
 

@@ -8,6 +8,7 @@ import pytest
 
 from device_runtime.assignments import AssignmentQueue
 from device_runtime.release_shelf import ReleaseShelf
+from device_runtime.remote_settings import RemoteSettings
 from device_runtime.scripted import TEMPLATE, FunctionPolicy, ScriptedPhone
 from device_runtime.seats import SeatPhone, Seats
 from device_runtime.settings import Settings
@@ -15,9 +16,26 @@ from device_runtime.supervisor import DeviceParts, Supervisor
 from device_runtime.trajectory_log import TrajectoryLog
 from sync.clock import SystemClock
 from sync.loopback import LoopbackBroker
-from sync.messages import AssignmentBatch, Birth, Cancel, EpisodeUpload, Event, ReleaseAnnouncement
+from sync.messages import (
+    AssignmentBatch,
+    Birth,
+    Cancel,
+    DesiredSettings,
+    EpisodeUpload,
+    Event,
+    ReleaseAnnouncement,
+)
 from sync.session import CloudSession, DeviceSession
-from sync.vocabulary import Assignment, AssignmentId, DeviceId, ReleaseId, finish, tap, wait
+from sync.vocabulary import (
+    OWN_TEMPERATURE,
+    Assignment,
+    AssignmentId,
+    DeviceId,
+    ReleaseId,
+    finish,
+    tap,
+    wait,
+)
 
 FARM = DeviceId("farm-1")
 CLOCK = SystemClock()
@@ -114,8 +132,15 @@ class Bench:
             shelf=shelf or FakeShelf(),
             wire=wire,
             birth=Birth(device_id=FARM),
+            remote=self.remote(),
         )
         return Supervisor(parts, self.settings, clock=CLOCK, report=self._report)
+
+    def remote(self):
+        """What is set from afar, as a device's process opens it."""
+        own = {"health_every_s": self.settings.health_every_s}
+        self.settings.phone_dir.mkdir(parents=True, exist_ok=True)
+        return RemoteSettings(self.settings.phone_dir, clock=CLOCK, own=own)
 
     def logged(self):
         log = TrajectoryLog.open(self.settings.database, clock=CLOCK, new_id=_ids("install"))
@@ -272,6 +297,22 @@ def test_device_says_which_release_acts_and_how_it_does(bench):
     assert [birth.release_id for birth in wire.births] == ["factory"]
     assert [message.release_id for message in wire.sent] == ["factory"]
     assert bench.events("installed")[0]["release_id"] == "factory"
+
+
+def test_an_assignment_of_its_own_is_played_with_the_temperature_that_was_set_from_afar(bench):
+    bench.remote().take(DesiredSettings(version=1, values={"temperature": 0.7}))
+    bench.accept(
+        an_assignment("own", temperature=OWN_TEMPERATURE), an_assignment("told", temperature=0.2)
+    )
+
+    bench.device(ScriptedWire()).run(threading.Event(), until_idle=True)
+
+    log = TrajectoryLog.open(bench.settings.database, clock=CLOCK, new_id=_ids("install"))
+    played = {one.assignment.id: one for one, _ in log.episodes()}
+    log.close()
+    assert played["a-own"].assignment.temperature == 0.7
+    assert {step.temperature for step in played["a-own"].steps} == {0.7}
+    assert played["a-told"].assignment.temperature == 0.2
 
 
 def test_episodes_reach_the_cloud_and_are_acknowledged(bench, tmp_path):

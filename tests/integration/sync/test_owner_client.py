@@ -14,6 +14,7 @@ from sync.messages import (
     OwnerAnswer,
     OwnerQuestion,
     QuestionState,
+    ReportedSettings,
     Start,
     Stop,
 )
@@ -54,7 +55,7 @@ def device(broker, tmp_path):
     """Starts a device; gives its session, what its owner said, and how often it heard anybody."""
     sessions = []
 
-    def start(name):
+    def start(name, settings=None):
         said, heard = queue.SimpleQueue(), queue.SimpleQueue()
         session = DeviceSession(
             transport=PahoTransport(broker.add_device(name)),
@@ -63,6 +64,7 @@ def device(broker, tmp_path):
             birth=Birth(device_id=DeviceId(name)),
             control=said.put,
             heard=lambda: heard.put(None),
+            settings=settings,
         )
         sessions.append(session)
         session.start()
@@ -170,3 +172,70 @@ def test_a_wrong_account_is_one_line(broker):
         client.connect()
 
     client.close()
+
+
+class Holder:
+    """A device's settings in memory."""
+
+    def __init__(self, version=0):
+        self.version = version
+        self.values = {}
+        self.taken = queue.SimpleQueue()
+
+    def take(self, desired):
+        if desired.version > self.version:
+            self.version, self.values = desired.version, desired.values
+        self.taken.put(desired)
+        return self.report()
+
+    def report(self):
+        return ReportedSettings(version=self.version, values=self.values)
+
+
+def set_and_wait(owner, name, values):
+    """Set, then listen until the device has acknowledged it."""
+    owner.settings(QUIET_S)
+    version = owner.desire(name, values)
+    for _ in range(round(WAIT_S / QUIET_S)):
+        known = owner.settings(QUIET_S)[name]
+        if known.is_taken:
+            return version, known
+    raise AssertionError(f"{name} did not take version {version}")
+
+
+def test_settings_reach_a_device_and_come_back_acknowledged(broker, device, owner, name):
+    holder = Holder()
+    device(name, settings=holder)
+
+    first, known = set_and_wait(owner, name, {"temperature": 0.5})
+    assert known.reported.values == {"temperature": 0.5}
+    second, known = set_and_wait(owner, name, {"health_every_s": 5})
+
+    assert second == first + 1
+    assert known.reported.values == {"temperature": 0.5, "health_every_s": 5}
+
+
+def test_settings_wait_for_a_device_that_is_away(broker, device, owner, name):
+    broker.add_device(name)
+    owner.desire(name, {"temperature": 0.5})
+    holder = Holder()
+
+    device(name, settings=holder)
+
+    assert holder.taken.get(timeout=WAIT_S).values == {"temperature": 0.5}
+
+
+def test_a_device_that_knows_a_higher_version_than_the_broker_is_believed(
+    broker, device, owner, name
+):
+    device(name, settings=Holder(version=41))
+    version, _ = set_and_wait(owner, name, {"temperature": 0.25})
+    assert version == 42
+
+
+def test_a_device_without_settings_from_afar_counts_them_as_malformed(device, owner, name):
+    session, said, _ = device(name)
+    owner.desire(name, {"temperature": 0.5})
+    owner.stop(name)
+    assert isinstance(said.get(timeout=WAIT_S), Stop)
+    assert session.stats().counters.malformed == 1
