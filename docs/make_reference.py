@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from apps_mock.tasks import templates
-from cloud_learner.algorithm_settings import PUBLISHED, STABILISED
+from cloud_learner.algorithm_settings import ALGORITHMS
 from outrider.cli import COMMANDS
 from sync.messages import KINDS
 from sync.topics import TABLE, Direction
@@ -158,15 +158,25 @@ def template_tables() -> str:
     return "\n\n".join(parts)
 
 
-def mode_table() -> str:
-    """A-RIDE's settings in both of its modes (no torch is loaded)."""
+def algorithm_table() -> str:
+    """What every algorithm has for every setting (no torch is loaded)."""
+    names = {one.name: None for each in ALGORITHMS.values() for one in dataclasses.fields(each)}
     rows = [
-        (f"`{entry.name}`", f"`{getattr(PUBLISHED, entry.name)}`", f"`{value}`")
-        for entry in dataclasses.fields(STABILISED)
-        if entry.name != "replay"
-        for value in [getattr(STABILISED, entry.name)]
+        (f"`{name}`", *(_shown(getattr(settings, name, None)) for settings in ALGORITHMS.values()))
+        for name in names
+        if name != "replay"
     ]
-    return _table(("setting", "published", "stabilised"), rows)
+    return _table(("setting", *(f"`{name}`" for name in ALGORITHMS)), rows)
+
+
+def _shown(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "on" if value else "off"
+        case _:
+            return str(value)
 
 
 def learning_table() -> str:
@@ -195,18 +205,55 @@ def learning_table() -> str:
     return _table((*heads, "steps", "learner CPU s", "wall s", "commit"), rows)
 
 
+def curve_table() -> str:
+    """The ledger's comparisons at equal steps: one row per learner, seed and way."""
+    lines = LEDGER.read_text(encoding="utf-8").splitlines()
+    runs: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in map(json.loads, lines):
+        if row["benchmark"] == "learning_curve":
+            key = row["key"]
+            name = (key["commit"], key["config"], key["algorithm"], str(key["seed"]))
+            runs.setdefault((*name, key["through"]), []).append(row)
+    rows = []
+    for (commit, _config, learner, seed, through), points in runs.items():
+        points.sort(key=lambda row: row["env_steps"])
+        last = points[-1]
+        before = last.get("test_before") or points[0]["test"]
+        after = last.get("test_after") or last.get("test")
+        curve = last.get("validation_curve") or [
+            (row["env_steps"], row["validation"]["all"]["success"]) for row in points
+        ]
+        rows.append(
+            (
+                learner,
+                seed,
+                through,
+                _percent(before["all"]),
+                _percent(after["all"]) if after else "–",
+                _percent(after["long"]) if after else "–",
+                ", ".join(f"{steps}: {100 * success:.0f}" for steps, success in curve),
+                str(last["env_steps"]),
+                f"{last['learner_cpu_s']:.0f}",
+                commit,
+            )
+        )
+    heads = ("learner", "seed", "in", "test before", "after", "long ones after")
+    return _table((*heads, "validation (steps: %)", "steps", "learner CPU s", "commit"), rows)
+
+
 def _percent(figure: dict[str, Any]) -> str:
     low, high = figure["ci95"]
     return f"{100 * figure['success']:.1f} % ({100 * low:.0f}–{100 * high:.0f})"
 
 
 TABLES = {
+    "algorithms": algorithm_table,
     "learning": learning_table,
+    "learning_curves": curve_table,
     "commands": command_table,
     "endpoints": endpoint_table,
     "errors": error_trees,
     "messages": message_table,
-    "modes": mode_table,
     "templates": template_tables,
     "topics": topic_table,
 }
