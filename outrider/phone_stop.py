@@ -129,7 +129,7 @@ def answer_phone(
     if data is None and broker is None:
         raise MisuseError("name the fleet's folder with --data, or its --broker")
     asked = _asked_here(data)
-    with _client(_address(data, broker, credentials), fleet) as owner:
+    with owner_connection(owner_address(data, broker, credentials), fleet) as owner:
         if owner is not None:
             asked = {**_asked_there(owner), **asked}
         if question is None:
@@ -189,7 +189,9 @@ def _require_unstopped(data: Path | None, *, everyone: bool) -> None:
         )
 
 
-def _address(data: Path | None, broker: str | None, credentials: Path | None) -> MqttAddress | None:
+def owner_address(
+    data: Path | None, broker: str | None, credentials: Path | None
+) -> MqttAddress | None:
     """Where the owner speaks MQTT: the named broker, or the folder's own; None for neither."""
     from device_runtime.settings import Settings
     from outrider.device_wiring import broker_address, settings_as_misuse
@@ -210,7 +212,7 @@ def _address(data: Path | None, broker: str | None, credentials: Path | None) ->
 
 
 @contextmanager
-def _client(address: MqttAddress | None, fleet: str) -> Iterator[OwnerClient | None]:
+def owner_connection(address: MqttAddress | None, fleet: str) -> Iterator[OwnerClient | None]:
     """The owner, connected; None where there is no broker, or none of ours runs."""
     from dataclasses import replace
 
@@ -246,7 +248,7 @@ def _tell(
     from sync.errors import LinkLostError
 
     try:
-        with _client(_address(data, broker, credentials), fleet) as owner:
+        with owner_connection(owner_address(data, broker, credentials), fleet) as owner:
             if owner is None:
                 return ()
             names = owner.devices(LISTEN_S) if device is None else (device,)

@@ -308,7 +308,7 @@ def test_an_assignment_of_its_own_is_played_with_the_temperature_that_was_set_fr
     bench.device(ScriptedWire()).run(threading.Event(), until_idle=True)
 
     log = TrajectoryLog.open(bench.settings.database, clock=CLOCK, new_id=_ids("install"))
-    played = {one.assignment.id: one for one, _ in log.episodes()}
+    played = {str(one.assignment.id): one for one, _ in log.episodes()}
     log.close()
     assert played["a-own"].assignment.temperature == 0.7
     assert {step.temperature for step in played["a-own"].steps} == {0.7}
