@@ -14,10 +14,13 @@ PICTURE_SIDE = 28
 _PATCH = 14
 
 _SENTENCES = (
-    'Action Plan: [DUAL_POINT,TYPE]; Action Decision: "action_type": "DUAL_POINT", '
-    '"touch_point": "[0.1234, 0.5678]", "lift_point": "[0.9, 0.0]", "typed_text": "milk"',
-    'Action Decision: "action_type": "STATUS_TASK_COMPLETE", "touch_point": "[-1.0, -1.0]"',
-    "Previous Actions: Goal: open the settings and turn the switch on",
+    'Action Plan: [DUAL_POINT]; Action Decision: "action_type": "DUAL_POINT", "touch_point": "[0.',
+    '"lift_point": "[0. 0. "[-1.0, -1.0]", "STATUS_TASK_COMPLETE", "typed_text": ""',
+    "[STATUS_TASK_COMPLETE]; Previous Actions: Goal: open the settings and turn the switch on",
+)
+_TOOL = (
+    '<tool_call>\n{"name": "mobile_use", "arguments": '
+    '{"action": "click", "coordinate": [1, 2]}}\n</tool_call>'
 )
 
 
@@ -31,21 +34,21 @@ def tiny_t5(directory: Path, *, seed: int = 0, fused: bool = True, width: int = 
 
     torch.manual_seed(seed)
     tokens = _unigram(directory)
-    config = T5Config(
-        vocab_size=tokens + 4,  # real ones are padded too
-        d_model=width,
-        d_kv=12,
-        d_ff=2 * width,
-        num_layers=2,
-        num_decoder_layers=2,
-        num_heads=3,
-        feed_forward_proj="gated-gelu",
-        tie_word_embeddings=False,
-        pad_token_id=0,
-        eos_token_id=1,
-        decoder_start_token_id=0,
-    )
-    Network(config).save_pretrained(directory)
+    sizes = {
+        "vocab_size": tokens + 4,  # real ones are padded too
+        "d_model": width,
+        "d_kv": 12,
+        "d_ff": 2 * width,
+        "num_layers": 2,
+        "num_decoder_layers": 2,
+        "num_heads": 3,
+        "feed_forward_proj": "gated-gelu",
+        "tie_word_embeddings": False,
+        "pad_token_id": 0,
+        "eos_token_id": 1,
+        "decoder_start_token_id": 0,
+    }
+    Network(T5Config(**sizes)).save_pretrained(directory)
     features = 32
     if fused:
         path = directory / "model.safetensors"
@@ -83,6 +86,8 @@ def tiny_qwen(directory: Path, *, model_type: str = "qwen2_vl", seed: int = 0) -
         "hidden_size": 48,
         "intermediate_size": 96,
         "num_hidden_layers": 2,
+        "bos_token_id": None,
+        "eos_token_id": names["<|im_end|>"],
         "num_attention_heads": 4,
         "num_key_value_heads": 2,
         "max_position_embeddings": 4096,
@@ -102,13 +107,12 @@ def tiny_qwen(directory: Path, *, model_type: str = "qwen2_vl", seed: int = 0) -
     shared = {"depth": 1, "num_heads": 2, "patch_size": _PATCH, "spatial_merge_size": 2}
     if model_type == "qwen2_vl":
         vision = {**shared, "embed_dim": 16, "hidden_size": 48, "mlp_ratio": 2}
-        config = transformers.Qwen2VLConfig(text_config=text, vision_config=vision, **places)
-        network = transformers.Qwen2VLForConditionalGeneration(config)
+        older = transformers.Qwen2VLConfig(text_config=text, vision_config=vision, **places)
+        transformers.Qwen2VLForConditionalGeneration(older).save_pretrained(directory)
     else:
         vision = {**shared, "hidden_size": 16, "out_hidden_size": 48, "intermediate_size": 32}
-        config = transformers.Qwen2_5_VLConfig(text_config=text, vision_config=vision, **places)
-        network = transformers.Qwen2_5_VLForConditionalGeneration(config)
-    network.save_pretrained(directory)
+        newer = transformers.Qwen2_5_VLConfig(text_config=text, vision_config=vision, **places)
+        transformers.Qwen2_5_VLForConditionalGeneration(newer).save_pretrained(directory)
     (directory / "preprocessor_config.json").write_text(
         json.dumps(
             {
@@ -132,6 +136,7 @@ def _unigram(directory: Path) -> int:
 
     words = sorted({f"▁{word}" for sentence in _SENTENCES for word in sentence.split()})
     letters = sorted({chr(code) for code in range(33, 127)} | {"▁"})
+    letters += [f"{number:02d}" for number in range(100)] + ["],", ']",']
     rows = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", -20.0)]
     rows += [(word, -2.0) for word in words] + [(letter, -4.0) for letter in letters]
     tokenizer = Tokenizer(models.Unigram(rows, unk_id=2))
@@ -176,8 +181,7 @@ def _byte_level(directory: Path) -> dict[str, int]:
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
-    tool = '<tool_call>\n{"name": "mobile_use", "arguments": {"action": "click", "coordinate": [1, 2]}}'
-    tokenizer.train_from_iterator([*_SENTENCES, tool] * 3, trainer)
+    tokenizer.train_from_iterator([*_SENTENCES, _TOOL] * 3, trainer)
     directory.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(directory / "tokenizer.json"))
     (directory / "tokenizer_config.json").write_text(
