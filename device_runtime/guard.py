@@ -31,6 +31,10 @@ _HARMLESS: Final = frozenset(
 )
 _WAYS_OUT: Final = frozenset({Key.BACK, Key.HOME})
 _SERVICE_CODE = re.compile(r"[*#][*#\d]{2,}")
+_ID_AFFIX = re.compile(
+    r"(?i:btn|button|icon)|(?<![A-Za-z])(?:ic|ib|iv|img|fab|action|menu)(?=[ A-Z])"
+)
+"""What ids are glued to and what says nothing of what a touch does."""
 _NAMED_SLOTS: Final = frozenset({"phone", "mail"})
 """Kinds of slots that may be typed anywhere: they are copied all day."""
 _DIALOG_YES: Final = "android:id/button1"
@@ -307,7 +311,9 @@ def _said(wording: Wording, element: Element, harmless: Wording | None) -> str |
 
 
 def _own_id(element: Element) -> str:
-    return element.resource_id.rpartition("/")[2].replace("_", " ").replace("-", " ")
+    """The words of an element's id: "btnPay", "pay-button" and "paybtn" are "pay", too."""
+    own = element.resource_id.rpartition("/")[2].replace("_", " ").replace("-", " ")
+    return _ID_AFFIX.sub(" ", own)
 
 
 def _quoted(element: Element) -> str:

@@ -2,31 +2,37 @@
 
 A label is folded before it is compared: compatibility forms (fullwidth, mathematical, circled
 letters), case, accents, invisible characters, letters of other alphabets that look like Latin
-ones. Then it is cut into words by its script: Latin words at spaces and capitals, Japanese by
-containment (it has no spaces), Arabic with its attached articles and prepositions. A word that was
-pulled apart ("S e n d", "Sen d") or glued ("SENDNOW") is found too.
+ones. Then it is cut into words by its script: Latin words at spaces and capitals, Japanese, Chinese
+and Korean by containment (katakana reads as hiragana), Arabic with its attached articles and
+prepositions. A word that was pulled apart ("S e n d", "Sen d"), glued ("SENDNOW") or turned upside
+down ("puǝS") is found too.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+Span = tuple[int, int]
+"""Where something begins and ends in a label."""
 _LONGEST_RUN: Final = 12
 """How many pieces of a word that was pulled apart are put together again."""
 _SHORT_PIECE: Final = 3
 _ALONE: Final = "="
+_LEADING: Final = "^"
 
 _CAMEL = re.compile(r"(?<=[a-zäöüß])(?=[A-ZÄÖÜ])")
-_JAPANESE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff々"
+_CONTAINED = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff々\u1100-\u11ff"
+"""Letters of Japanese, Chinese and Korean (folded to parts): words count wherever they stand."""
 _ARABIC = "\u0600-\u06ff"
-_TOKENS = re.compile(f"[{_JAPANESE}]+|[{_ARABIC}]+|[^\\W_{_JAPANESE}{_ARABIC}]+")
-_JAPANESE_GAP = re.compile(f"(?<=[{_JAPANESE}])\\s+(?=[{_JAPANESE}])")
-_JAPANESE_RUN = re.compile(f"[{_JAPANESE}]+")
+_TOKENS = re.compile(f"[{_CONTAINED}]+|[{_ARABIC}]+|[^\\W_{_CONTAINED}{_ARABIC}]+")
+_CONTAINED_GAP = re.compile(f"(?<=[{_CONTAINED}])\\s+(?=[{_CONTAINED}])")
+_CONTAINED_RUN = re.compile(f"[{_CONTAINED}]+")
+_NOTHING = re.compile("(?!)")
 _APOSTROPHES = re.compile("['’ʼ`´]")
 _ARABIC_WORD = re.compile(f"[{_ARABIC}]+")
 _ARABIC_PREFIXES: Final = ("وال", "ولل", "فال", "بال", "كال", "لل", "ال", "و", "ف", "ب", "ل", "س")
@@ -39,10 +45,22 @@ _LOOKALIKES: Final = str.maketrans(
     "abehijkmhopstyxdqwrnbgabezhikmvoptuxyabcdefghijklmnoprstuvwyzaijouhngiهيـ",
 )
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
+_PART = re.compile(r"[^\w\s'’-]|\n|\s[-–—]\s")
+"""Between two words it begins a new part of a label, as in "Anna Moss, call"."""
+_KATAKANA: Final = {code: code - 0x60 for code in range(ord("ァ"), ord("ヶ") + 1)}
+_TURNED: Final = str.maketrans(
+    "ɐǝɔɟƃᵷɥᴉɾʞɯɹʇʌʍʎƆƎℲ⅁⅂⅄Ԁᴚ∀⊥∩Λbqdpnu", "aecfgghijkmrtvwycefglypratuvqbpdun"
+)
+_ONLY_TURNED: Final = frozenset("ɐǝɔɟƃᵷɥᴉɾʞɯɹʇʌʍʎƆƎℲ⅁⅂⅄ᴚ")
+"""Letters that labels hold only where a word stands upside down."""
 _BACKWARDS: Final = "\u202e"
 """Shows what follows it from right to left, so that "dneS" reads "Send"."""
 _PICTURES: Final = frozenset({"So", "Sk", "Mn", "Me", "Cf", "Zs"})
 """Categories of signs, and of what changes them or stands between them."""
+_EMOJI: Final = "\U0001f000"
+"""From here on there are pictures; before it stands "★", which ratings hold beside a number."""
+_SIGNS: Final = frozenset("°©®™℗℠№℃℉")
+"""Signs of texts, not pictures."""
 _TATWEEL: Final = "ـ"
 _LEET: Final = (
     str.maketrans("013457@$€¥!|", "oleastasey" + "il"),
@@ -66,6 +84,8 @@ _TOGETHER: Final = {
 @lru_cache(maxsize=8192)
 def visible(text: str) -> str:
     """`text` without format characters, in compatibility form, controls as spaces."""
+    if text.isascii() and text.isprintable():
+        return text
     kept = (
         " " if category == "Cc" else _tile(character)
         for character in text
@@ -86,10 +106,12 @@ def _tile(character: str) -> str:
 def folded(text: str) -> str:
     """`text` as it is compared: what looks alike is alike."""
     plain = _CAMEL.sub(" ", visible(text))
+    if plain.isascii():
+        return _APOSTROPHES.sub("", plain).casefold()
     plain = unicodedata.normalize("NFKD", _APOSTROPHES.sub("", plain).casefold())
     bare = "".join(one for one in plain if unicodedata.category(one) not in {"Mn", "Me", "Cf"})
-    bare = bare.translate(_LOOKALIKES).replace(_TATWEEL, "")
-    return _JAPANESE_GAP.sub("", bare)
+    bare = bare.translate(_LOOKALIKES).translate(_KATAKANA).replace(_TATWEEL, "")
+    return _CONTAINED_GAP.sub("", bare)
 
 
 @lru_cache(maxsize=8192)
@@ -105,8 +127,8 @@ def _script(letter: str) -> str:
 
 @lru_cache(maxsize=8192)
 def is_disguised(text: str) -> bool:
-    """Whether a word of `text` mixes alphabets that no language mixes, or is written backwards."""
-    return _BACKWARDS in text or any(
+    """Whether `text` mixes alphabets in a word, as no language does, or is turned round."""
+    return bool(_BACKWARDS in text or _ONLY_TURNED.intersection(text)) or any(
         len(_ONE_ALPHABET & {_script(one) for one in word if one.isalpha()}) > 1
         for word in re.findall(r"\w+", visible(text))
     )
@@ -114,9 +136,19 @@ def is_disguised(text: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_picture(text: str) -> bool:
-    """Whether `text` is pictures only, such as "🗑": it says nothing that a rule could read."""
-    kinds = {unicodedata.category(one) for one in text}
-    return "So" in kinds and kinds <= _PICTURES
+    """Whether `text` is pictures without a word, such as "🗑 3": no rule could read it."""
+    kinds = {unicodedata.category(one) for one in text if one not in _SIGNS}
+    if "So" not in kinds or any(kind[0] == "L" for kind in kinds):
+        return False
+    return kinds <= _PICTURES or any(one >= _EMOJI for one in text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrase:
+    """Folded words in a row; `leads` where they count only at the beginning of a part."""
+
+    words: tuple[str, ...]
+    leads: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,43 +156,63 @@ class WordList:
     """Words and phrases of several languages, folded, ready to be found.
 
     Attributes:
-        phrases: each a tuple of folded words; Japanese ones are not among them.
+        phrases: by their first word, the longest first; "^call" counts only where a label, or a
+            part of it, begins.
         alone: phrases that count only where a label says nothing else; written "=order".
-        contained: folded Japanese words, which count wherever they stand.
-        glued: every phrase without its spaces.
+        contained: words of scripts without spaces, which count wherever they stand.
+        glued, leading_glued: every phrase without its spaces.
     """
 
-    phrases: frozenset[tuple[str, ...]] = frozenset()
+    phrases: Mapping[str, tuple[_Phrase, ...]] = field(default_factory=dict)
     alone: frozenset[tuple[str, ...]] = frozenset()
-    contained: tuple[str, ...] = ()
+    contained: frozenset[str] = frozenset()
     glued: frozenset[str] = frozenset()
+    leading_glued: frozenset[str] = frozenset()
     longest: int = 0
+    """Letters of the longest that is glued."""
+    anywhere: re.Pattern[str] = _NOTHING
+    """Finds what `contained` holds, the longest at each place."""
 
     @classmethod
     def of(cls, words: Iterable[str]) -> WordList:
         """The list of `words`, as they are written in the rules."""
-        phrases: set[tuple[str, ...]] = set()
+        phrases: dict[str, set[_Phrase]] = {}
         alone: set[tuple[str, ...]] = set()
         contained: set[str] = set()
         for word in (written for one in words for written in {one, one.translate(_UMLAUTS)}):
             form = folded(word)
-            if _JAPANESE_RUN.search(form):
+            tokens = tuple(_TOKENS.findall(form))
+            if word.startswith(_ALONE):
+                alone.add(tokens)
+            elif _CONTAINED_RUN.search(form):
                 contained.add("".join(form.split()))
-            elif tokens := tuple(_TOKENS.findall(form)):
-                (alone if word.startswith(_ALONE) else phrases).add(tokens)
+            elif tokens:
+                phrase = _Phrase(tokens, word.startswith(_LEADING))
+                phrases.setdefault(tokens[0], set()).add(phrase)
+        every = [one for some in phrases.values() for one in some]
+        glued = frozenset("".join(one.words) for one in every if not one.leads)
+        leading = frozenset("".join(one.words) for one in every if one.leads)
+        by_length = {
+            first: tuple(sorted(some, key=lambda one: len(one.words), reverse=True))
+            for first, some in phrases.items()
+        }
+        longest = max(map(len, glued | leading), default=0)
+        wanted = "|".join(map(re.escape, sorted(contained, key=len, reverse=True)))
         return cls(
-            frozenset(phrases),
+            by_length,
             frozenset(alone),
-            tuple(sorted(contained, key=len, reverse=True)),
-            frozenset("".join(phrase) for phrase in phrases),
-            max((len(phrase) for phrase in phrases), default=0),
+            frozenset(contained),
+            glued,
+            leading,
+            longest,
+            re.compile(f"(?=({wanted}))") if contained else _NOTHING,
         )
 
     def found_in(self, label: str, harmless: WordList | None = None) -> str | None:
         """The word of this list that `label` says, folded; None where it says none.
 
         Args:
-            harmless: wordings that are taken out of the label first.
+            harmless: wordings inside of which a word says nothing.
         """
         return _found_in(self, label, harmless)
 
@@ -168,70 +220,73 @@ class WordList:
         """Whether `label` says one of these words or phrases and nothing else."""
         form = folded(label)
         tokens = tuple(_TOKENS.findall(form))
-        return tokens in self.phrases or tokens in self.alone or form.strip() in self.contained
+        listed = any(one.words == tokens for one in self.phrases.get("".join(tokens[:1]), ()))
+        return listed or tokens in self.alone or form.strip() in self.contained
 
-    def found_in_folded(self, form: str) -> str | None:
-        """The word of this list in a label that was folded."""
-        for word in self.contained:
-            if word in form:
+    def found_in_folded(self, form: str, spared: Sequence[Span] = ()) -> str | None:
+        """The word of this list in a label that was folded, where no spared span holds it."""
+        for word, start, end in self._hits(form):
+            if not any(first <= start and end <= last for first, last in spared):
                 return word
-        tokens = [token for token in _TOKENS.findall(form) if not _JAPANESE_RUN.match(token)]
-        if tuple(tokens) in self.alone:
-            return " ".join(tokens)
-        for start in range(len(tokens)):
-            if found := self._at(tokens, start) or self._put_together(tokens, start):
-                return found
         return None
 
-    def _at(self, tokens: list[str], start: int) -> str | None:
-        """The phrase that begins at one word, the longest first."""
-        if tokens[start] in self.glued:
-            return tokens[start]
-        forms = [forms_of(token) for token in tokens[start : start + self.longest]]
-        for phrase in _phrases(forms):
-            if phrase in self.phrases:
-                return " ".join(phrase)
-        return None
+    def spans_in(self, form: str) -> tuple[Span, ...]:
+        """Where a folded label says one of these wordings."""
+        return tuple((start, end) for _, start, end in self._hits(form))
 
-    def _put_together(self, tokens: list[str], start: int) -> str | None:
-        """The word that pieces from `start` on make, where it was pulled apart."""
-        pieces = tokens[start : start + _LONGEST_RUN]
-        for count in range(2, len(pieces) + 1):
-            if min(map(len, pieces[:count])) <= _SHORT_PIECE:
-                word = "".join(pieces[:count])
-                if word in self.glued:
-                    return word
-        return None
+    def _hits(self, form: str) -> Iterator[tuple[str, int, int]]:
+        """Every word that a folded label says, and where it begins and ends."""
+        if self.contained and _CONTAINED_RUN.search(form):
+            for seen in self.anywhere.finditer(form):
+                yield seen[1], seen.start(1), seen.end(1)
+        every = list(_TOKENS.finditer(form))
+        if (said := tuple(one[0] for one in every)) in self.alone:
+            yield " ".join(said), every[0].start(), every[-1].end()
+        found = [one for one in every if not _CONTAINED_RUN.match(one[0])]
+        tokens = [one[0] for one in found]
+        end = 0
+        for place, one in enumerate(found):
+            begins = not place or _PART.search(form, end, one.start()) is not None
+            end = one.end()
+            for word, count in self._at(tokens[place:], begins=begins):
+                yield word, one.start(), found[place + count - 1].end()
 
-    def taken_out(self, form: str) -> str:
-        """A folded label without this list's wordings."""
-        for word in self.contained:
-            form = form.replace(word, "\n")
-        tokens = list(_TOKENS.finditer(form))
-        kept, position, index = [], 0, 0
-        while index < len(tokens):
-            length = self._covers([token[0] for token in tokens[index : index + self.longest]])
-            if length:
-                kept.append(form[position : tokens[index].start()])
-                position = tokens[index + length - 1].end()
-            index += max(length, 1)
-        return "\n".join((*kept, form[position:]))
+    def _at(self, tokens: list[str], *, begins: bool) -> Iterator[tuple[str, int]]:
+        """The phrases that the first tokens are, the longest first, and of how many they are made.
 
-    def _covers(self, tokens: list[str]) -> int:
-        for length in range(len(tokens), 0, -1):
-            if tuple(tokens[:length]) in self.phrases:
-                return length
-        return 0
+        Args:
+            begins: a part of the label begins here.
+        """
+        if self._is_glued(tokens[0], begins=begins):
+            yield tokens[0], 1
+        for first in forms_of(tokens[0]):
+            for phrase in self.phrases.get(first, ()):
+                if (begins or not phrase.leads) and _says(tokens, phrase.words):
+                    yield " ".join(phrase.words), len(phrase.words)
+        word, is_apart = tokens[0], len(tokens[0]) <= _SHORT_PIECE
+        for count, piece in enumerate(tokens[1:_LONGEST_RUN], start=2):
+            word, is_apart = word + piece, is_apart or len(piece) <= _SHORT_PIECE
+            if len(word) > self.longest:
+                return
+            if is_apart and self._is_glued(word, begins=begins):
+                yield word, count
+
+    def _is_glued(self, word: str, *, begins: bool) -> bool:
+        return word in self.glued or (begins and word in self.leading_glued)
 
 
 @lru_cache(maxsize=65536)
 def _found_in(words: WordList, label: str, harmless: WordList | None) -> str | None:
-    form = folded(label)
-    for variant in dict.fromkeys((form, *_unleeted(form))):
-        rest = variant if harmless is None else harmless.taken_out(variant)
-        if found := words.found_in_folded(rest):
+    for variant in _variants(label):
+        spared = () if harmless is None else _spared(harmless, variant)
+        if found := words.found_in_folded(variant, spared):
             return found
     return None
+
+
+@lru_cache(maxsize=8192)
+def _spared(harmless: WordList, form: str) -> tuple[Span, ...]:
+    return harmless.spans_in(form)
 
 
 @lru_cache(maxsize=8192)
@@ -252,13 +307,25 @@ def _cut(word: str, prefix: str, suffix: str) -> str:
     return rest if len(rest) >= _SHORTEST_ARABIC else ""
 
 
-def _phrases(forms: list[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    """Every phrase that the words' forms make, from the first on, the longest first."""
-    made: list[list[tuple[str, ...]]] = [[()]]
-    for alternatives in forms:
-        made.append([(*phrase, form) for phrase in made[-1] for form in alternatives])
-    for phrases in reversed(made[1:]):
-        yield from phrases
+def _says(tokens: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether tokens begin with words; the first is known to."""
+    if len(words) > len(tokens):
+        return False
+    pairs = zip(tokens[1:], words[1:], strict=False)
+    return all(word in forms_of(token) for token, word in pairs)
+
+
+@lru_cache(maxsize=8192)
+def _variants(label: str) -> tuple[str, ...]:
+    """A label as it is compared, also with its signs and turned letters read as letters."""
+    form = folded(label)
+    return tuple(dict.fromkeys((form, *_unleeted(form), *_turned_back(label))))
+
+
+def _turned_back(label: str) -> Iterator[str]:
+    """A label that stands upside down, as one reads it with the phone turned."""
+    if _ONLY_TURNED.intersection(label):
+        yield folded(label[::-1].translate(_TURNED))
 
 
 def _unleeted(form: str) -> Iterator[str]:
