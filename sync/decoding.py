@@ -150,8 +150,12 @@ def choice_mask(item: EncodedInput, chosen: Sequence[int]) -> npt.NDArray[np.boo
 
 def _pointable(item: EncodedInput, action_type: str) -> npt.NDArray[np.bool_]:
     if action_type == "tap":
-        allowed = [one.touchable for one in item.items]
-        return np.array(allowed if any(allowed) else [True] * len(allowed), dtype=np.bool_)
+        touchable = [one.touchable for one in item.items]
+        possible = [one.touchable and one.enabled for one in item.items]
+        return np.array(
+            next((some for some in (possible, touchable) if any(some)), [True] * len(touchable)),
+            dtype=np.bool_,
+        )
     if action_type == "long_press":
         return np.array([one.long_clickable for one in item.items], dtype=np.bool_)
     return np.array([bool(one.label) for one in item.items], dtype=np.bool_)
@@ -160,6 +164,8 @@ def _pointable(item: EncodedInput, action_type: str) -> npt.NDArray[np.bool_]:
 def _word_mask(
     item: EncodedInput, action_type: str, chosen: Sequence[int]
 ) -> npt.NDArray[np.bool_]:
+    if action_type == "answer_number":
+        return np.ones(MAX_WORDS, dtype=np.bool_)
     count = len(span_words(_source_text(item, action_type, chosen[1])))
     first = chosen[2] if len(chosen) > 2 else 0
     mask = np.zeros(MAX_WORDS, dtype=np.bool_)
@@ -321,6 +327,8 @@ def action_of(item: EncodedInput, observation: Observation, choices: Sequence[in
         return tap_element(observation, element, ActionKind(name))
     if name.startswith("type_"):
         return type_text(_span(item, name, choices))
+    if name == "answer_number":
+        return answer(str(choices[1]))
     if name.startswith("answer_"):
         return answer(_span(item, name, choices))
     if name.startswith("scroll_"):
@@ -384,7 +392,17 @@ def _text_choices(item: EncodedInput, action: Action) -> tuple[int, ...] | None:
         span = _find(wanted, span_words(text))
         if span is not None:
             return (ACTION_TYPES.index(name), token, *span)
+    return _number_choices(kind, wanted)
+
+
+def _number_choices(kind: str, wanted: tuple[str, ...]) -> tuple[int, ...] | None:
+    """A small number that stands nowhere: how many there are of something."""
+    if kind == "answer" and len(wanted) == 1 and wanted[0] in _NUMBERS:
+        return (ACTION_TYPES.index("answer_number"), _NUMBERS.index(wanted[0]))
     return None
+
+
+_NUMBERS = tuple(map(str, range(MAX_WORDS)))
 
 
 def _find(wanted: tuple[str, ...], words: tuple[str, ...]) -> tuple[int, int] | None:

@@ -6,6 +6,7 @@
 | type_goal, answer_goal       | pointers to the first and the last goal word      |
 | type_element, answer_element | pointer to an element, first and last word in it  |
 | type_memory, answer_memory   | pointer to a memory slot, first and last word     |
+| answer_number                | a number, 0 to 11 (how many there are)            |
 | all others                   | nothing                                           |
 
 Swipe, drag, double_tap, open_app and ask_user are not in this grammar: other policies may use them.
@@ -38,6 +39,7 @@ ACTION_TYPES: tuple[str, ...] = (
     "answer_goal",
     "answer_element",
     "answer_memory",
+    "answer_number",
     "finish_complete",
     "finish_infeasible",
     "other",
@@ -45,7 +47,7 @@ ACTION_TYPES: tuple[str, ...] = (
 """Choices of the type head; "other", never chosen, stands for foreign actions in histories."""
 
 MAX_WORDS = 12
-"""Words of one element or memory slot that a span can address."""
+"""Words of one element or memory slot that a span can address; and numbers to answer with."""
 
 MAX_SPAN = 8
 """Longest span of words, in words."""
@@ -61,6 +63,8 @@ def heads_of(action_type: str) -> tuple[Head, ...]:
         return ("type", "pointer")
     if action_type in {"type_goal", "answer_goal"}:
         return ("type", "pointer", "pointer")
+    if action_type == "answer_number":
+        return ("type", "word")
     if action_type.startswith(("type_", "answer_")):
         return ("type", "pointer", "word", "word")
     return ("type",)

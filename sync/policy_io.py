@@ -3,7 +3,7 @@
 Used by phone, learner and exporter alike, so that training and use cannot drift apart. Every token
 has a text (looked up in the base's `TextTable`), small categories (`ids`) and yes/no facts
 (`bits`). Tokens, in this order: the state, the latest actions, the goal's words, the elements,
-the memory slots.
+the memory slots (what was touched lately, then what other apps showed when they were left).
 
 Before encoding, a clickable container without a label takes the labels of the plain texts inside
 it, as people see a row. What the grammar allows on this screen is part of the encoding (`type_mask`
@@ -43,11 +43,13 @@ if TYPE_CHECKING:
 
     from sync.vocabulary import Episode, Observation
 
-POLICY_IO_VERSION = "layout_t5/1"
+POLICY_IO_VERSION = "layout_t5/2"
 """Changes whenever the same observation would be encoded, or an action decoded, differently."""
 
 MAX_GOAL_WORDS = 32
-MAX_ITEMS = 40
+MAX_ITEMS = 64
+MAX_NOTES = 10
+"""Memory slots for texts that other apps showed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,8 @@ def encode(
     item_start = len(tokens.texts)
     add_items(tokens, observation, shown, target, history)
     memory_start = len(tokens.texts)
-    add_memory(tokens, history.memory, target)
+    memory = (*history.memory, *_notes(history, observation.package, target))
+    add_memory(tokens, memory, target)
     text_bytes = "\x1f".join(tokens.texts).encode("utf-8", "surrogatepass")
     id_bytes, bit_bytes = b"".join(tokens.ids), b"".join(tokens.bits)
     type_mask = _type_mask(
@@ -117,7 +120,7 @@ def encode(
         scrollable=screen.scrollable,
         keyboard=observation.keyboard_shown,
         has_words=bool(words),
-        has_memory=any(map(str.split, history.memory)),
+        has_memory=any(map(str.split, memory)),
     )
     content = _EMPTY_CONTENT.copy()
     content.update(b"".join((text_bytes, id_bytes, bit_bytes, type_mask.tobytes())))
@@ -130,7 +133,7 @@ def encode(
         item_start=item_start,
         items=shown.items,
         memory_start=memory_start,
-        memory=history.memory,
+        memory=memory,
         type_mask=type_mask,
         digest=content.hexdigest(),
     )
@@ -152,6 +155,31 @@ def _prune(useful: Shown, goal: Goal) -> Shown:
 
     kept = sorted(sorted(range(len(items)), key=usefulness)[:MAX_ITEMS])
     return Shown.of(tuple([items[position] for position in kept]))
+
+
+def _notes(history: History, package: str, goal: Goal) -> tuple[str, ...]:
+    """What other apps showed when they were left: figures and what the goal names first."""
+    known = set(history.memory)
+    texts = [
+        text
+        for name, shown in reversed(history.screens)
+        if name != package
+        for text in shown
+        if text not in known
+    ]
+    if len(texts) <= MAX_NOTES:
+        return tuple(dict.fromkeys(texts))
+
+    def usefulness(position: int) -> tuple[bool, int]:
+        text = texts[position]
+        tells = any(map(str.isdigit, text)) or match_bin(text, goal)[0] > _UNRELATED_MATCH
+        return (not tells, position)
+
+    kept = sorted(sorted(range(len(texts)), key=usefulness)[:MAX_NOTES])
+    return tuple(dict.fromkeys([texts[position] for position in kept]))
+
+
+_UNRELATED_MATCH = 1
 
 
 def _type_mask(
