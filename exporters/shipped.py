@@ -11,8 +11,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-DEFAULT_BASE_DIR = Path(__file__).parent / "bases" / "layout_t5_s"
-"""The base that ships with the project."""
+_BASES_DIR = Path(__file__).parent / "bases"
+DEFAULT_BASE_DIR = _BASES_DIR / "layout_t5_s"
+"""The base that ships with the project: it was shown every app."""
 
 CARD_FILE = "card.json"
 GRAPHS_DIR = "graphs"
@@ -30,6 +31,20 @@ def graphs_beside(base: Path) -> Path | None:
     described, card = _read(graphs / "base.json"), _read(base / CARD_FILE)
     is_same = described.get("digest") == card.get("digest") and "digest" in card
     return graphs if is_same and described.get("graph_version") == GRAPH_VERSION else None
+
+
+def base_without(app: str) -> Path:
+    """The shipped base that was shown the most suites and none called `app`.
+
+    For a campaign that teaches an app: the default base may know it already. Where every shipped
+    base was shown the app, the default.
+    """
+    shown = {
+        path.parent: _read(path).get("recipe", {}).get("apps", [])
+        for path in sorted(_BASES_DIR.glob(f"*/{CARD_FILE}"))
+    }
+    fitting = [base for base, suites in shown.items() if app not in suites]
+    return max(fitting, key=lambda base: len(shown[base]), default=DEFAULT_BASE_DIR)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -54,7 +54,10 @@ def up(
         ),
     ] = None,
     base: Annotated[
-        Path | None, typer.Option("--base", help="Base network; the shipped one if not set.")
+        Path | None,
+        typer.Option(
+            "--base", help="Base network; a shipped one that does not know the app if not set."
+        ),
     ] = None,
     seats: Annotated[int, typer.Option("--seats", min=1, help="Mock phones of the farm.")] = 32,
     port: Annotated[
@@ -114,8 +117,9 @@ def check(wanted: Wanted, data: Path | None) -> Path:
     from apps_mock.tasks import templates
     from cloud_learner.errors import SettingsError
     from cloud_learner.settings_file import read_settings
-    from exporters.base import DEFAULT_BASE_DIR, read_card
+    from exporters.base import read_card
     from exporters.errors import BaseFilesError
+    from exporters.shipped import base_without
     from sync.local_ports import require_free
 
     apps = {template.info().app for template in templates()}
@@ -123,7 +127,7 @@ def check(wanted: Wanted, data: Path | None) -> Path:
         raise MisuseError(f"no app {wanted.app!r}; there are {', '.join(sorted(apps))}")
     if data is not None and data.exists() and not data.is_dir():
         raise MisuseError(f"{data} is a file: name a folder with --data")
-    source = wanted.base or DEFAULT_BASE_DIR
+    source = wanted.base or base_without(wanted.app)
     campaign = {name: getattr(wanted, name) for name in ("app", "env_steps", "minutes", "seed")}
     try:
         read_settings(wanted.config, data_dir=data or Path("data"), campaign=campaign)

@@ -12,6 +12,7 @@ from device_runtime.errors import InstallError, PolicyFilesError
 from device_runtime.policy import OnnxPolicy
 from sync.adapter_file import pack, unpack
 from sync.decoding import log_prob_of
+from sync.policy_io import POLICY_IO_VERSION
 
 
 @pytest.fixture
@@ -107,7 +108,9 @@ def test_rank_may_differ_from_layer_to_layer(policy, logged, tensors):
 
 
 def test_adapter_file_acts_as_what_is_unpacked_from_it(policy, logged, tensors):
-    file = unpack(pack(tensors, base_digest=policy.base_digest, policy_io_version="layout_t5/1"))
+    file = unpack(
+        pack(tensors, base_digest=policy.base_digest, policy_io_version=POLICY_IO_VERSION)
+    )
     policy.load_adapter("r1", file.tensors)
     assert len(policy.decide(fresh(logged[:8], release_id="r1"))) == 8
 

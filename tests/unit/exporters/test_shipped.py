@@ -10,7 +10,7 @@ import pytest
 
 from exporters.base import load_base, save_base, save_graphs
 from exporters.onnx_graph import export_base
-from exporters.shipped import DEFAULT_BASE_DIR, graphs_beside
+from exporters.shipped import DEFAULT_BASE_DIR, base_without, graphs_beside
 
 
 def test_a_base_without_graphs_offers_none(network, tmp_path):
@@ -55,3 +55,13 @@ def test_the_shipped_base_acts_where_there_is_no_torch(root):
     assert done.returncode == 0, done.stderr
     digest = json.loads((DEFAULT_BASE_DIR / "card.json").read_text())["digest"]
     assert json.loads(done.stdout.splitlines()[-1])["base"] == digest
+
+
+def test_a_campaign_starts_with_a_base_that_was_not_shown_its_app():
+    for app in ("tickets", "shop"):
+        card = json.loads((base_without(app) / "card.json").read_text())
+        assert app not in card["recipe"]["apps"]
+
+
+def test_an_app_that_every_base_knows_is_taught_to_the_default():
+    assert base_without("settings") == DEFAULT_BASE_DIR
