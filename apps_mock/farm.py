@@ -15,7 +15,8 @@ from apps_mock.faults import FaultPlan, faulty_phones
 from apps_mock.phone import MockPhone
 from device_runtime.gate import Gate
 from device_runtime.guard_rules import PERMISSIVE
-from device_runtime.policy import OnnxPolicy
+from device_runtime.held_bases import HeldBases
+from device_runtime.policies import Policies
 from device_runtime.safety import Safety
 from device_runtime.seats import Played, PolicyFor, SeatPhone, Seats
 from device_runtime.stop import StopSwitch
@@ -47,7 +48,8 @@ class FarmRecipe:
         files: policy files that assignments may name as actor.
         demonstration_noise: probability that a step of the oracle's demonstrations is random.
         faults: what breaks, and how often; None for nothing.
-        folder: where the device's owner can stop it; None for a farm that nobody stops.
+        folder: where the device's owner can stop it, and where bases that came with releases are;
+            None for a farm that nobody stops and that has its own base only.
     """
 
     device_id: DeviceId
@@ -57,9 +59,10 @@ class FarmRecipe:
     faults: FaultPlan | None = None
     folder: Path | None = None
 
-    def __call__(self, plan: Plan) -> tuple[Seats, OnnxPolicy | None]:
+    def __call__(self, plan: Plan) -> tuple[Seats, Policies | None]:
         """The seats of one worker, and the policy that loads its releases."""
-        policy = None if self.graphs_dir is None else OnnxPolicy(self.graphs_dir)
+        bases = None if self.folder is None else HeldBases(self.folder).directory
+        policy = None if self.graphs_dir is None else Policies(self.graphs_dir, bases_dir=bases)
         actors = Actors(
             policy,
             files={str(path): read_policy_file(path) for path in self.files},

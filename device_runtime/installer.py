@@ -6,6 +6,8 @@
 What runs is replaced only by one rename of `slots/state.json`, so a crash at any moment leaves the
 old release or the new one. A release on trial has a number of loads, counted down on disk *before*
 each load: a policy that kills its process is taken back at a later start, without a network.
+A release may belong to a base network that this phone has not got: that is fetched with it, where
+it is signed, and laid beside the slots (`held_bases`) before the release is tried.
 Before its trial it is scored on logged screens (`shadow`), where somebody can do that: what is
 broken there never acts, and a process that dies meanwhile goes on with the same candidate.
 Expired metadata or a lost server never stop what runs.
@@ -24,8 +26,16 @@ import msgspec
 
 from device_runtime.candidate import CandidateFolder
 from device_runtime.errors import InstalledFilesError, InstallError
+from device_runtime.held_bases import HeldBases
 from device_runtime.shadow import ShadowFigures, ShadowOutcome, Shadows
-from device_runtime.slots import InstalledRelease, PhoneBase, Slots, SlotState, other_slot
+from device_runtime.slots import (
+    SLOTS,
+    InstalledRelease,
+    PhoneBase,
+    Slots,
+    SlotState,
+    other_slot,
+)
 from device_runtime.transitions import InstallState, Transition, TransitionReporter
 from sync.adapter_file import AdapterFile, unpack
 from sync.clock import Clock, SystemClock
@@ -73,7 +83,7 @@ class Installer:
     Args:
         phone_dir: the phone's folder, enrolled.
         client: verifies against the phone's own root.
-        base: what adapters must fit; as enrolled where not given.
+        base: the base that the phone was set up with; as enrolled where not given.
         probe: loads an adapter as the policy would; raises a `ProjectError` where it cannot.
         shadow: scores a candidate before its trial; None tries it without.
         report: gets each transition, in order.
@@ -96,6 +106,7 @@ class Installer:
             raise ValueError(f"a trial needs at least one load, got {trial_loads}")
         self._slots = Slots(phone_dir)
         self._candidate = CandidateFolder(phone_dir)
+        self._bases = HeldBases(phone_dir)
         self._client = client
         self._probe = probe
         self._shadow = shadow
@@ -124,7 +135,7 @@ class Installer:
             bundle = read_bundle(path)
             self._enter(InstallState.DOWNLOADING, _claimed(bundle), detail=path.name)
             release = self._client.verify_bundle(bundle)
-            return self._install(release, bundle.adapter)
+            return self._install(release, bundle.adapter, bundle.base)
         except RejectedError as error:
             return self._refused(error)
 
@@ -145,9 +156,11 @@ class Installer:
             if (kept := self._candidate.adapter(release)) is not None:
                 return self._install(release, kept)
             self._enter(InstallState.ANNOUNCED, release, detail=channel)
-            self._judge(self._slots.state(), release)
+            state = self._slots.state()
+            self._judge(state, release, can_be_had=self._client.has_base(release.base_digest))
             self._enter(InstallState.DOWNLOADING, release, detail=channel)
-            return self._install(release, self._client.adapter(release))
+            adapter = self._client.adapter(release)
+            return self._install(release, adapter, self._missing_base(state, release))
         except RejectedError as error:
             return self._refused(error, release)
 
@@ -172,22 +185,29 @@ class Installer:
             return None
         try:
             release = self._client.release(release_id)
-            _require_fits(state, release)
-            return _opened(state, release, self._client.adapter(release))
+            can_be_had = self._client.has_base(release.base_digest)
+            self._require_fits(state, release, can_be_had=can_be_had)
+            opened = _opened(state, release, self._client.adapter(release))
+            base = self._missing_base(state, release)
+            if base is not None:
+                with self._slots.locked():
+                    self._bases.put(release.base_digest, base)
+            return opened
         except RejectedError as error:
             raise InstallError(str(error), reason=error.reason) from error
 
     def begin_load(self) -> InstalledRelease:
         """What to load now; a release on trial loses one of its loads first.
 
-        Takes back a release whose loads are used up, whose files are damaged, or which belongs to
-        another base than the phone's.
+        Takes back a release whose loads are used up, whose files are damaged, or whose base is not
+        here. Bases that no slot needs any more are removed.
         """
         with self._slots.locked():
             state = self._slots.state()
             if state.trial_left == 0:
                 state = self._revert(state, Reason.CRASH_LOOP)
             state = self._whole(state)
+            self._bases.keep(self._needed_bases())
             if state.trial_left is not None:
                 left = state.trial_left - 1
                 state = self._slots.write_state(msgspec.structs.replace(state, trial_left=left))
@@ -216,10 +236,17 @@ class Installer:
                 state = self._whole(self._revert(state, reason))
             return self._active(state)
 
-    def _install(self, release: Release, adapter: bytes) -> InstallOutcome:
+    def _install(
+        self, release: Release, adapter: bytes, base: bytes | None = None
+    ) -> InstallOutcome:
+        """Put a verified release on trial, after it was scored where somebody can do that.
+
+        Args:
+            base: the packed base that came with it.
+        """
         with self._slots.locked():
             state = self._whole(self._slots.state())
-            self._judge(state, release)
+            self._judge(state, release, can_be_had=base is not None)
             opened = _opened(state, release, adapter)
             resumes = self._candidate.adapter(release) is not None
             if not resumes:
@@ -227,6 +254,8 @@ class Installer:
             active = self._active(state)
             if active.release == release:
                 return InstallOutcome(applied=True, installed=active, detail="it acts already")
+            if base is not None and release.base_digest != state.base.digest:
+                self._bases.put(release.base_digest, base)
             if self._shadow is None:
                 return self._tried(self._on_trial(state, release, adapter), opened)
             if not resumes:
@@ -314,13 +343,52 @@ class Installer:
                 raise
         return InstallOutcome(applied=True, installed=self._active(state))
 
-    def _judge(self, state: SlotState, release: Release) -> None:
+    def _missing_base(self, state: SlotState, release: Release) -> bytes | None:
+        """The packed base of a release, fetched; None where it is here."""
+        digest = release.base_digest
+        if digest == state.base.digest or self._bases.holds(digest):
+            return None
+        return self._client.base(digest)
+
+    def _needed_bases(self) -> set[str]:
+        """The bases of the releases in both slots, and of the candidate."""
+        needed = set()
+        for slot in SLOTS:
+            try:
+                found = self._slots.installed(slot).release
+            except InstalledFilesError:
+                continue
+            if found is not None:
+                needed.add(found.base_digest)
+        candidate = self._candidate.release()
+        return needed if candidate is None else needed | {candidate.base_digest}
+
+    def _judge(self, state: SlotState, release: Release, *, can_be_had: bool) -> None:
         try:
             installed = self._active(state).release
         except InstalledFilesError:
             installed = None
         require_newer(release, installed=installed, floor=state.floor)
-        _require_fits(state, release)
+        self._require_fits(state, release, can_be_had=can_be_had)
+
+    def _require_fits(
+        self, state: SlotState, release: Release, *, can_be_had: bool = False
+    ) -> None:
+        """Nothing where the phone can run `release`.
+
+        Args:
+            can_be_had: its base is not here yet, but comes with it.
+
+        Raises: RejectedError: "base_mismatch" or "policy_io_mismatch".
+        """
+        digest = release.base_digest
+        held = can_be_had or (digest != state.base.digest and self._bases.holds(digest))
+        require_fits(
+            release,
+            base_digest=state.base.digest,
+            policy_io_version=state.base.policy_io_version,
+            others=(digest,) if held else (),
+        )
 
     def _is_news(self, release: Release) -> bool:
         state = self._slots.state()
@@ -340,7 +408,7 @@ class Installer:
             try:
                 release = self._slots.checked(state.active).release
                 if release is not None:
-                    _require_fits(state, release)
+                    self._require_fits(state, release)
                 return state
             except InstalledFilesError as error:
                 state = self._revert(state, Reason.DAMAGED, str(error))
@@ -382,21 +450,17 @@ def _with(reverted: tuple[str, ...], release_id: str) -> tuple[str, ...]:
     return (*reverted, release_id)[-_MAX_REVERTED:]
 
 
-def _require_fits(state: SlotState, release: Release) -> None:
-    require_fits(
-        release,
-        base_digest=state.base.digest,
-        policy_io_version=state.base.policy_io_version,
-    )
-
-
 def _opened(state: SlotState, release: Release, adapter: bytes) -> AdapterFile:
     """The adapter, readable, finite, and made for what its release says."""
     opened = unpack(adapter)
     inside = dataclasses.replace(
         release, base_digest=opened.base_digest, policy_io_version=opened.policy_io_version
     )
-    _require_fits(state, inside)
+    require_fits(
+        inside,
+        base_digest=release.base_digest,
+        policy_io_version=state.base.policy_io_version,
+    )
     return opened
 
 

@@ -33,8 +33,10 @@ KEPT_PINNED: Final = 4
 class AdapterHost(Protocol):
     """The policy, as far as its adapters go."""
 
-    def load_adapter(self, release_id: str, tensors: Mapping[str, FloatArray]) -> None:
-        """Make a release ready to act."""
+    def load_adapter(
+        self, release_id: str, tensors: Mapping[str, FloatArray], *, base_digest: str = ""
+    ) -> None:
+        """Make a release ready to act on the base that it belongs to."""
         ...
 
     def unload(self, release_id: str) -> None:
@@ -220,7 +222,8 @@ class ReleaseShelf:
         self._asked.discard(release_id)
         is_new = release_id not in self._loaded
         if self._host is not None and fetched.adapter is not None and is_new:
-            self._host.load_adapter(release_id, fetched.adapter.tensors)
+            adapter = fetched.adapter
+            self._host.load_adapter(release_id, adapter.tensors, base_digest=adapter.base_digest)
         self._loaded[release_id] = None
         self._loaded.move_to_end(release_id)
         if fetched.installed is not None:

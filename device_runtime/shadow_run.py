@@ -42,7 +42,8 @@ from sync.releases import Reason
 from sync.vocabulary import FACTORY_RELEASE, EpisodeId, new_uuid7
 
 if TYPE_CHECKING:
-    from device_runtime.policy import OnnxGraphs, OnnxPolicy
+    from device_runtime.policies import Policies
+    from device_runtime.policy import OnnxGraphs
     from sync.text_table import TextTable
 
 _KEEP_EVERY: Final = 4
@@ -173,7 +174,7 @@ def logged_screens(database: Path, clock: Clock) -> Callable[[int], Iterator[Scr
     return read
 
 
-def sides_of(policy: OnnxPolicy, lock: AbstractContextManager[object]) -> Sides:
+def sides_of(policy: Policies, lock: AbstractContextManager[object]) -> Sides:
     """Both sides of a policy that another thread acts with; each answer takes the lock."""
 
     @contextmanager
@@ -183,14 +184,14 @@ def sides_of(policy: OnnxPolicy, lock: AbstractContextManager[object]) -> Sides:
             with lock:
                 for name, adapter in ((_CANDIDATE, candidate), (_ACTIVE, active)):
                     if adapter is not None:
-                        policy.load_adapter(name, adapter.tensors)
+                        policy.load_adapter(name, adapter.tensors, base_digest=adapter.base_digest)
                         names.append(name)
                 acting = FACTORY_RELEASE if active is None else _ACTIVE
-                graphs = policy.graphs_for(_CANDIDATE), policy.graphs_for(acting)
-            yield (
-                GraphSide(graphs[0], policy.table, lock),
-                GraphSide(graphs[1], policy.table, lock),
-            )
+                sides = tuple(
+                    GraphSide(policy.graphs_for(name), policy.table_for(name), lock)
+                    for name in (_CANDIDATE, acting)
+                )
+            yield sides[0], sides[1]
         finally:
             with lock:
                 for name in names:

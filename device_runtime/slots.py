@@ -25,6 +25,8 @@ from sync.releases import ADAPTER_ENTRY, RELEASE_ENTRY, release_from_json, relea
 from sync.vocabulary import FACTORY_RELEASE, Release, ReleaseId
 
 SlotName = Literal["factory", "a", "b"]
+SLOTS: tuple[SlotName, ...] = ("a", "b")
+"""The slots that releases are written to."""
 InstalledState = Literal["committed", "trial"]
 _SCHEMA_VERSION = 1
 

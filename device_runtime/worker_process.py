@@ -58,6 +58,7 @@ class Load:
 
     release_id: str
     tensors: dict[str, FloatArray]
+    base_digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +195,9 @@ def _obey(
                 seats.start(assignment, release_id=release_id, arm=arm)
             except UnknownTaskError as error:
                 say(Refused(assignment, str(error), str(error.reason)))
-        case Load(release_id, tensors):
+        case Load(release_id, tensors, base_digest):
             if holder is not None:
-                holder.load_adapter(release_id, tensors)
+                holder.load_adapter(release_id, tensors, base_digest=base_digest)
         case Unload(release_id):
             if holder is not None:
                 holder.unload(release_id)

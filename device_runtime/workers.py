@@ -146,9 +146,11 @@ class Workers:
         """The children's process ids."""
         return tuple(worker.process.pid or 0 for worker in self._workers)
 
-    def load_adapter(self, release_id: str, tensors: Mapping[str, FloatArray]) -> None:
+    def load_adapter(
+        self, release_id: str, tensors: Mapping[str, FloatArray], *, base_digest: str = ""
+    ) -> None:
         """Make a release ready to act in every child."""
-        request = Load(release_id, dict(tensors))
+        request = Load(release_id, dict(tensors), base_digest)
         self._loaded[release_id] = request
         for worker in self._workers:
             self._send(worker, request)

@@ -16,9 +16,11 @@ from device_runtime.candidate import CandidateFolder
 from device_runtime.conditions import ReadsConditions
 from device_runtime.errors import SettingsError
 from device_runtime.gate import Gate
+from device_runtime.held_bases import HeldBases
 from device_runtime.installer import Installer
 from device_runtime.phone_owner import PhoneOwner
-from device_runtime.policy import BASE_FILE, OnnxPolicy
+from device_runtime.policies import Policies
+from device_runtime.policy import BASE_FILE
 from device_runtime.ports import Decided, PolicyRequest
 from device_runtime.release_shelf import AdapterHost, ReleaseShelf
 from device_runtime.remote_settings import RemoteSettings
@@ -42,6 +44,8 @@ from sync.errors import RejectedError
 from sync.messages import Birth, Role
 from sync.mqtt import MqttAddress, PahoTransport
 from sync.policy_io import POLICY_IO_VERSION
+from sync.published import is_base_target
+from sync.resumed_fetch import ResumedFetch
 from sync.session import DeviceSession
 from sync.trust import TrustedClient
 from sync.vocabulary import Assignment, Step, TemplateInfo, new_uuid7
@@ -81,7 +85,7 @@ class SharedPolicy:
 
     wants_encoding = True
 
-    def __init__(self, policy: OnnxPolicy) -> None:
+    def __init__(self, policy: Policies) -> None:
         self._policy = policy
         self._lock = threading.Lock()
         self.base_digest = policy.base_digest
@@ -91,10 +95,12 @@ class SharedPolicy:
         with self._lock:
             return self._policy.decide(requests)
 
-    def load_adapter(self, release_id: str, tensors: Mapping[str, FloatArray]) -> None:
-        """Make a release ready to act."""
+    def load_adapter(
+        self, release_id: str, tensors: Mapping[str, FloatArray], *, base_digest: str = ""
+    ) -> None:
+        """Make a release ready to act on the base that it belongs to."""
         with self._lock:
-            self._policy.load_adapter(release_id, tensors)
+            self._policy.load_adapter(release_id, tensors, base_digest=base_digest)
 
     def unload(self, release_id: str) -> None:
         """Forget a release."""
@@ -106,7 +112,7 @@ class SharedPolicy:
 
         Raises: InstallError: it cannot act.
         """
-        self.load_adapter(PROBE, adapter.tensors)
+        self.load_adapter(PROBE, adapter.tensors, base_digest=adapter.base_digest)
         self.unload(PROBE)
 
     def sides(self) -> Sides:
@@ -115,9 +121,14 @@ class SharedPolicy:
 
 
 def open_policy(settings: Settings) -> SharedPolicy | None:
-    """The exported base network with no adapter; None where none was exported."""
+    """The exported base network with no adapter; None where none was exported.
+
+    Releases that are loaded later may belong to bases that came with them.
+    """
     directory = settings.graphs_dir
-    return SharedPolicy(OnnxPolicy(directory)) if (directory / BASE_FILE).is_file() else None
+    if not (directory / BASE_FILE).is_file():
+        return None
+    return SharedPolicy(Policies(directory, bases_dir=HeldBases(settings.phone_dir).directory))
 
 
 def with_graphs(settings: Settings) -> Settings:
@@ -295,9 +306,9 @@ def _installer(
 
     clock = SystemClock()
 
-    def fetch(path: str) -> Iterator[bytes]:
+    def fetch_from(path: str, offset: int) -> Iterator[bytes]:
         try:
-            yield from session.fetch(path)
+            yield from session.fetch(path, offset=offset)
         except RejectedError as error:
             if error.reason == "missing":
                 raise FileNotFoundError(path) from error
@@ -312,7 +323,10 @@ def _installer(
 
     return Installer(
         settings.phone_dir,
-        TrustedClient(trust_dir, fetch),
+        TrustedClient(
+            trust_dir,
+            ResumedFetch(fetch_from, trust_dir / "pieces", is_large=is_base_target),
+        ),
         base=PhoneBase(policy.base_digest, POLICY_IO_VERSION),
         probe=policy.probe,
         shadow=shadow,

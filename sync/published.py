@@ -1,7 +1,8 @@
 """The published releases as files: what serves them, lists them and packs bundles; needs no key.
 
 tuf/metadata/{N.root,N.targets,N.snapshot,timestamp}.json
-tuf/targets/releases/ID/HASH.{release.json,adapter.bin}, tuf/targets/channels/HASH.NAME.json
+tuf/targets/releases/ID/HASH.{release.json,adapter.bin}, tuf/targets/channels/HASH.NAME.json,
+tuf/targets/bases/DIGEST/HASH.base.zip
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tuf.api.metadata import Metadata, Root, Snapshot, Targets, Timestamp
 from sync.errors import IntegrityError, RejectedError
 from sync.releases import (
     ADAPTER_ENTRY,
+    BASE_ENTRY,
     METADATA_PREFIX,
     RELEASE_ENTRY,
     Bundle,
@@ -87,6 +89,11 @@ class PublishedReleases:
         """
         return self._read_target(adapter_path(self.release(release_id).id))
 
+    def base(self, digest: str) -> bytes | None:
+        """The packed base network of that digest; None where it was never published."""
+        path = base_path(digest)
+        return self._read_target(path) if path in self._targets.signed.targets else None
+
     def channel(self, channel: str) -> ChannelPointer | None:
         """Where `channel` points, or None while it points nowhere."""
         require_channel(channel)
@@ -97,6 +104,8 @@ class PublishedReleases:
 
     def bundle(self, release_id: ReleaseId | str) -> bytes:
         """The bundle of a published release under the newest metadata, as zip bytes.
+
+        It brings its base where that was published, and no release before belongs to it.
 
         Raises: RejectedError: "unknown_release".
         """
@@ -111,6 +120,7 @@ class PublishedReleases:
             Bundle(
                 description=self._read_target(release_path(release.id)),
                 adapter=self._read_target(adapter_path(release.id)),
+                base=self.base(release.base_digest) if self._is_first_of_base(release) else None,
                 metadata={
                     f"{METADATA_PREFIX}{name}.json": (
                         self._metadata_dir / f"{name}.json"
@@ -119,6 +129,10 @@ class PublishedReleases:
                 },
             )
         )
+
+    def _is_first_of_base(self, release: Release) -> bool:
+        same = [one for one in self.releases() if one.base_digest == release.base_digest]
+        return same[0] == release
 
     def read(self, path: str) -> bytes:
         """A served file by its path ("metadata/timestamp.json", "targets/…"), for any phone.
@@ -175,6 +189,16 @@ def release_path(release_id: ReleaseId) -> str:
 def adapter_path(release_id: ReleaseId) -> str:
     """The target that is a release's adapter file."""
     return f"releases/{release_id}/{ADAPTER_ENTRY}"
+
+
+def base_path(digest: str) -> str:
+    """The target that is a base network."""
+    return f"bases/{digest}/{BASE_ENTRY}"
+
+
+def is_base_target(path: str) -> bool:
+    """Whether a served file is a base network, by far the largest of what is served."""
+    return path.startswith("targets/bases/")
 
 
 def channel_path(channel: str) -> str:

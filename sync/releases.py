@@ -1,9 +1,11 @@
 """What a release says of itself, the file it travels in, and which release may follow which.
 
 A release is a description (`release.json`) and an adapter (`adapter.bin`), both signed as targets
-of a TUF repository (`sync.trust`). A bundle is one zip, `DIR/releases/ID.zip`, with both and the
-metadata that proves them without a network. Nothing in a bundle is believed before it verified
-against the root that a phone was enrolled with; this module only reads, and judges by rules.
+of a TUF repository (`sync.trust`), as is a base network (`base.zip`) that phones have not got. A
+bundle is one zip, `DIR/releases/ID.zip`, with these and the metadata that proves them without a
+network; the base is in the bundle of the first release that belongs to it. Nothing in a bundle is
+believed before it verified against the root that a phone was enrolled with; this module only reads,
+and judges by rules.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -29,12 +31,14 @@ SCHEMA_VERSION = 1
 CHANNELS = ("canary", "beta", "stable")
 RELEASE_ENTRY = "release.json"
 ADAPTER_ENTRY = "adapter.bin"
+BASE_ENTRY = "base.zip"
 METADATA_PREFIX = "metadata/"
 
 MAX_DESCRIPTION_BYTES = 64 * 1024
 MAX_BUNDLE_BYTES = 128 * 1024 * 1024
 MAX_ENTRY_BYTES = 64 * 1024 * 1024
 MAX_ENTRIES = 300
+MAX_BASE_BYTES = MAX_ENTRY_BYTES
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_\-]{0,63}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -89,11 +93,13 @@ class Bundle:
         description: bytes of release.json.
         adapter: bytes of adapter.bin.
         metadata: TUF metadata by entry name ("metadata/timestamp.json", "metadata/3.targets.json").
+        base: bytes of base.zip (`sync.base_file`); None where the bundle brings no base.
     """
 
     description: bytes
     adapter: bytes
     metadata: Mapping[str, bytes]
+    base: bytes | None = None
 
     def release(self) -> Release:
         """What the bundle claims to be.
@@ -150,12 +156,21 @@ def require_channel(channel: str) -> None:
         raise ValueError(f"no channel {channel!r}; use one of {', '.join(CHANNELS)}")
 
 
-def require_fits(release: Release, *, base_digest: str, policy_io_version: str) -> None:
+def require_fits(
+    release: Release,
+    *,
+    base_digest: str,
+    policy_io_version: str,
+    others: Collection[str] = (),
+) -> None:
     """Nothing where a phone with this base and encoding can run `release`.
+
+    Args:
+        others: digests of further bases that the phone has, or can have.
 
     Raises: RejectedError: "base_mismatch" or "policy_io_mismatch".
     """
-    if release.base_digest != base_digest:
+    if release.base_digest != base_digest and release.base_digest not in others:
         raise _rejected(
             f"it needs base {release.base_digest[:12]}, "
             f"this phone has {base_digest[:12] or 'none'}",
@@ -209,6 +224,7 @@ def write_bundle(bundle: Bundle) -> bytes:
     entries = {
         RELEASE_ENTRY: bundle.description,
         ADAPTER_ENTRY: bundle.adapter,
+        **({} if bundle.base is None else {BASE_ENTRY: bundle.base}),
         **dict(sorted(bundle.metadata.items())),
     }
     buffer = io.BytesIO()
@@ -238,7 +254,10 @@ def read_bundle(path: Path) -> Bundle:
         if name not in parts:
             raise _rejected(f"{path.name} holds no {name}", Reason.MALFORMED)
     return Bundle(
-        description=parts.pop(RELEASE_ENTRY), adapter=parts.pop(ADAPTER_ENTRY), metadata=parts
+        description=parts.pop(RELEASE_ENTRY),
+        adapter=parts.pop(ADAPTER_ENTRY),
+        base=parts.pop(BASE_ENTRY, None),
+        metadata=parts,
     )
 
 
@@ -250,7 +269,7 @@ def _known(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     known = [
         entry
         for entry in entries
-        if entry.filename in {RELEASE_ENTRY, ADAPTER_ENTRY}
+        if entry.filename in {RELEASE_ENTRY, ADAPTER_ENTRY, BASE_ENTRY}
         or _METADATA_ENTRY.fullmatch(entry.filename)
     ]
     if len({entry.filename for entry in known}) != len(known):

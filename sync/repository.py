@@ -22,10 +22,17 @@ from tuf.api.metadata import Metadata, MetaFile, Root, Snapshot, TargetFile, Tar
 from tuf.api.serialization.json import JSONSerializer
 
 from sync.adapter_file import adapter_digest
+from sync.base_file import packed_base_digest
 from sync.clock import Clock, SystemClock
 from sync.durable_file import write_durably
 from sync.errors import IntegrityError, RejectedError
-from sync.published import PublishedReleases, adapter_path, channel_path, release_path
+from sync.published import (
+    PublishedReleases,
+    adapter_path,
+    base_path,
+    channel_path,
+    release_path,
+)
 from sync.releases import (
     ChannelPointer,
     Reason,
@@ -107,19 +114,35 @@ class Repository(PublishedReleases):
             _initialise(directory / "metadata", keys_dir, now_ms, lifetimes or Lifetimes())
         return cls(directory, keys_dir, bundles_dir=bundles_dir, clock=clock, lifetimes=lifetimes)
 
-    def publish(self, release: Release, adapter: bytes, channel: str | None = None) -> Path:
+    def publish(
+        self,
+        release: Release,
+        adapter: bytes,
+        channel: str | None = None,
+        *,
+        base: bytes | None = None,
+    ) -> Path:
         """Sign `release` and point `channel` at it; returns the bundle's path.
 
         Publishing the very same release again changes nothing but the channel.
 
+        Args:
+            base: the packed base that it belongs to (`sync.base_file`), where phones may not have
+                that yet.
+
         Raises:
             RejectedError: "older_version" where its version is not above all published ones;
-                "tampered" where the adapter is not the described one; "malformed".
+                "tampered" where the adapter is not the described one; "base_mismatch" where `base`
+                is another one than it describes; "malformed".
         """
         description = release_to_json(release)
         if adapter_digest(adapter) != release.adapter_digest:
             raise RejectedError(
                 f"release: {release.id} describes another adapter file", reason=Reason.TAMPERED
+            )
+        if base is not None and packed_base_digest(base) != release.base_digest:
+            raise RejectedError(
+                f"release: {release.id} belongs to another base", reason=Reason.BASE_MISMATCH
             )
         if self._releases.get(release.id) != release:
             if release.version <= self.latest_version:
@@ -127,6 +150,8 @@ class Repository(PublishedReleases):
                     f"release: version {release.version} must be above {self.latest_version}",
                     reason=Reason.OLDER_VERSION,
                 )
+            if base is not None:
+                self._add_target(base_path(release.base_digest), base)
             self._add_target(adapter_path(release.id), adapter)
             self._add_target(release_path(release.id), description)
             self._releases[release.id] = release

@@ -28,8 +28,11 @@ from tuf.ngclient.fetcher import FetcherInterface
 from sync.adapter_file import MAX_FILE_BYTES, adapter_digest
 from sync.durable_file import exclusive, write_durably
 from sync.errors import IntegrityError, RejectedError, TransientError
+from sync.published import base_path
 from sync.releases import (
     ADAPTER_ENTRY,
+    BASE_ENTRY,
+    MAX_BASE_BYTES,
     MAX_DESCRIPTION_BYTES,
     METADATA_PREFIX,
     RELEASE_ENTRY,
@@ -168,8 +171,18 @@ class TrustedClient:
         with self._exclusive():
             return self._current_session().adapter(release)
 
+    def has_base(self, digest: str) -> bool:
+        """Whether the base network of that digest is signed, and so can be had."""
+        with self._exclusive():
+            return self._current_session().knows(base_path(digest))
+
+    def base(self, digest: str) -> bytes:
+        """The packed base network of that digest (`sync.base_file`), verified."""
+        with self._exclusive():
+            return self._current_session().base(digest)
+
     def verify_bundle(self, bundle: Bundle) -> Release:
-        """The release in `bundle`, whose description and adapter verified against the root.
+        """The release in `bundle`, whose description, adapter and base verified against the root.
 
         Judges the bundle by itself: signatures, expiry and content, under the newest root that
         this phone knows. Whether the release may follow the installed one is the caller's rule
@@ -185,6 +198,8 @@ class TrustedClient:
                 session.refresh()
                 release = _described(session, bundle)
                 session.adapter(release)
+                if bundle.base is not None:
+                    session.base(release.base_digest)
             with suppress(RejectedError):  # this phone may know newer metadata already
                 _Session(self._metadata_dir, self._root, fetcher, offline=True).refresh()
         return release
@@ -243,6 +258,17 @@ class _Session:
         if adapter_digest(data) != release.adapter_digest:
             raise _rejected(f"{release.id} describes another adapter", Reason.TAMPERED)
         return data
+
+    def base(self, digest: str) -> bytes:
+        data = self.target(base_path(digest), MAX_BASE_BYTES)
+        if data is None:
+            raise _rejected(f"base {digest[:12]} is not signed", Reason.BASE_MISMATCH)
+        return data
+
+    def knows(self, path: str) -> bool:
+        """Whether a target of that path is signed."""
+        with self._reasons():
+            return self._updater.get_targetinfo(path) is not None
 
     def target(self, path: str, max_length: int) -> bytes | None:
         """The verified bytes of target `path`; None where no such target is signed."""
@@ -337,6 +363,8 @@ def _bundle_source(bundle: Bundle) -> Fetch:
             return [bundle.description]
         if path.startswith(_TARGETS_PREFIX) and path.endswith("." + ADAPTER_ENTRY):
             return [bundle.adapter]
+        if bundle.base is not None and path.endswith("." + BASE_ENTRY):
+            return [bundle.base]
         raise FileNotFoundError(path)
 
     return fetch

@@ -49,6 +49,9 @@ class FakeClient:
     def adapter(self, release):
         return release_of(release.version)[1]
 
+    def has_base(self, digest):
+        return False
+
     def verify_bundle(self, bundle):
         return bundle.release()
 

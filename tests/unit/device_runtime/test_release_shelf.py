@@ -72,7 +72,7 @@ class FakeSource:
 class FakeHost:
     loaded: dict = field(default_factory=dict)
 
-    def load_adapter(self, release_id, tensors):
+    def load_adapter(self, release_id, tensors, *, base_digest=""):
         self.loaded[release_id] = list(tensors)
 
     def unload(self, release_id):
@@ -180,7 +180,7 @@ def test_pinned_release_that_nobody_signed_is_unavailable():
 
 def test_pinned_adapter_that_cannot_act_is_unavailable_and_the_rest_goes_on():
     class Picky(FakeHost):
-        def load_adapter(self, release_id, tensors):
+        def load_adapter(self, release_id, tensors, *, base_digest=""):
             raise InstallError("it is not finite", reason="not_finite")
 
     shelf = a_shelf(FakeSource(), Picky())
