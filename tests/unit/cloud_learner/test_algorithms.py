@@ -15,8 +15,10 @@ import pytest
 import torch
 
 from cloud_learner import a_ride, adapter_training, digirl, grpo
+from cloud_learner.adapter_training import Trainee
 from cloud_learner.algorithm import make_algorithm, mean_figures
 from cloud_learner.algorithm_settings import ALGORITHMS
+from cloud_learner.scoring import Scorer
 from tests.tabular import (
     BANDIT,
     CHAIN,
@@ -146,6 +148,28 @@ def test_internals_have_the_same_names_in_every_algorithm(name):
     assert set(figures) >= COMMON
     assert ("positive_advantage_share" in figures) == (name != "filtered_bc")
     assert all(isinstance(value, float) and abs(value) < inf for value in figures.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_network_learns_as_the_table_does(name, network, make_adapted, make_trajectory, table):
+    adapted = make_adapted(0.1)
+    trainable = [one for one in adapted.parameters() if one.requires_grad]
+    trainee = Trainee(
+        policy=Scorer(network, adapted, table),
+        trainable=trainable,
+        reference=Scorer(network, make_adapted(0.0), table),
+        feature_dim=2 * network.config.d_model,
+    )
+    before = [one.detach().clone() for one in trainable]
+    algorithm = make_algorithm(warm(name), trainee, seed=0)
+    group = [make_trajectory(seed, success=seed % 2 == 0, steps=2) for seed in range(8)]
+    algorithm.add([replace(one, group_id="g") for one in group])
+
+    rows = [algorithm.update() for _ in range(2)]
+
+    assert rows[-1]["skipped_updates"] == 0.0
+    assert all(isinstance(value, float) and abs(value) < inf for value in rows[-1].values())
+    assert any(not torch.equal(one, old) for one, old in zip(trainable, before, strict=True))
 
 
 # what cannot be learnt from
