@@ -9,6 +9,7 @@ import torch
 
 from apps_mock.actors import Actors
 from apps_mock.farm import mock_phone
+from device_runtime.held_bases import HeldBases
 from device_runtime.installer import enrol
 from device_runtime.settings import Settings
 from device_runtime.slots import Slots
@@ -19,6 +20,7 @@ from exporters.families.layout_t5 import LayoutT5, LayoutT5Config
 from exporters.lora import adapter_tensors, attach
 from outrider.device_wiring import assemble, local_seats, open_policy
 from sync.adapter_file import adapter_digest, pack
+from sync.base_file import pack_base
 from sync.broker import BrokerProcess
 from sync.clock import SystemClock
 from sync.fetch import DirectoryFiles
@@ -48,9 +50,18 @@ def base(tmp_path_factory, root):
 
     Exporting takes long; the graphs are kept in build/ by the digest of the base.
     """
+    return exported_base(tmp_path_factory.mktemp("base"), root, d_ff=32)
+
+
+@pytest.fixture(scope="module")
+def new_base(tmp_path_factory, root):
+    """Another one, of another size."""
+    return exported_base(tmp_path_factory.mktemp("new-base"), root, d_ff=48)
+
+
+def exported_base(source, root, *, d_ff):
     torch.manual_seed(0)
-    source = tmp_path_factory.mktemp("base")
-    network = LayoutT5(LayoutT5Config(d_model=32, d_ff=32, heads=2, encoder_layers=1))
+    network = LayoutT5(LayoutT5Config(d_model=32, d_ff=d_ff, heads=2, encoder_layers=1))
     digest = save_base(network, source, {})
     graphs = ensure_exported(source, root / "build" / "test-bases")
     return graphs, digest, adapter_tensors(attach(load_base(source), rank=2))
@@ -107,6 +118,7 @@ class Scene:
         )
         supervisor = Supervisor(parts, settings, clock=SystemClock(), report=lambda *_, **__: None)
         self.slots = Slots(settings.phone_dir)
+        self.bases = HeldBases(settings.phone_dir)
         self._thread = threading.Thread(target=supervisor.run, args=(self._stop,))
         self._thread.start()
 
@@ -117,10 +129,15 @@ class Scene:
         self.cloud.close()
         self.broker.stop()
 
-    def publish(self, version, *, base_digest=None, scale=1.0):
+    def publish(self, version, *, base_digest=None, scale=1.0, new_base=None):
+        """Sign and announce a release, of the farm's own base or with a new one."""
+        shapes, packed = self._tensors, None
+        if new_base is not None:
+            graphs, base_digest, shapes = new_base
+            packed = pack_base(graphs)
         tensors = {
             name: (np.full_like(value, 0.01 * version) * scale).astype(np.float32)
-            for name, value in self._tensors.items()
+            for name, value in shapes.items()
         }
         data = pack(
             tensors,
@@ -135,7 +152,7 @@ class Scene:
             adapter_size_bytes=len(data),
             policy_io_version=POLICY_IO_VERSION,
         )
-        self.repository.publish(release, data, "canary")
+        self.repository.publish(release, data, "canary", base=packed)
         self.cloud.announce(
             ReleaseAnnouncement(channel="canary", release_id=release.id, version=version)
         )
@@ -257,6 +274,27 @@ def test_release_for_another_base_is_refused_and_play_goes_on(scene):
 
     assert ("idle", "base_mismatch") in scene.states(foreign)
     assert {episode.release_id for episode in episodes} == {"factory"}
+
+
+def test_new_base_comes_with_its_release_and_goes_again(scene, new_base):
+    scene.start_farm()
+    scene.wait_born()
+    old = scene.publish(1)
+    scene.wait_born(old)
+    new = scene.publish(2, new_base=new_base)
+    scene.wait_born(new)
+
+    on_new = scene.wait_played(scene.assign(3))
+    pinned = scene.wait_played(scene.assign(2, release_id=old))
+    back = scene.publish(3)
+    scene.wait_born(back)
+    on_old = scene.wait_played(scene.assign(2))
+
+    assert {episode.release_id for episode in on_new} == {new}
+    assert {episode.release_id for episode in pinned} == {old}
+    assert {episode.release_id for episode in on_old} == {back}
+    assert ("committed", "") in scene.states(new)
+    assert scene.bases.holds(new_base[1])
 
 
 def test_assignment_pinned_to_a_release_that_nobody_signed_is_rejected(scene):
