@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,7 +34,7 @@ from sync.step_text import described
 
 if TYPE_CHECKING:
     from device_runtime.conditions import Conditions
-    from device_runtime.ports import ScreenReader, Verifier
+    from device_runtime.ports import Phone, Policy, ScreenReader, Verifier
     from device_runtime.seats import SeatPhone
     from device_runtime.settings import Settings
     from sync.vocabulary import Assignment, Step, TemplateInfo
@@ -86,8 +87,6 @@ def run_phone(
     json: Json = False,
 ) -> None:
     """Run one phone: take assignments, play them, log them, install releases, until Ctrl-C."""
-    from apps_mock.actors import Actors
-    from apps_mock.tasks import SUITE_VERSION
     from device_runtime.safety import leave_home
     from device_runtime.screen_reading_phone import reader_for, reading
     from device_runtime.settings import read_settings
@@ -183,7 +182,7 @@ def run_phone(
             table=local_seats(
                 settings,
                 [phone],
-                Actors(release).policy_for,
+                partial(_policy_for, release),
                 safety=owned.safety,
                 on_step=show,
             ),
@@ -191,7 +190,7 @@ def run_phone(
             policy=release,
             host=release,
             templates=_templates() if serial is None else (),
-            suite_version=SUITE_VERSION if serial is None else "",
+            suite_version=_suite_version() if serial is None else "",
             owner=owned.owner,
             gate=owned.gate,
             rest=lambda: leave_home(phone.phone),
@@ -264,6 +263,24 @@ def _conditions(serial: str | None, adb_port: int) -> Callable[[], Conditions]:
     return lambda: conditions_of(shell)
 
 
+def _policy_for(release: Policy | None, assignment: Assignment, phone: Phone) -> Policy:
+    """Who plays an assignment; the clones are loaded for other actors alone: they take memory.
+
+    Raises: UnknownTaskError: nobody here is such an actor.
+    """
+    if assignment.actor == "release" and release is not None:
+        return release
+    from apps_mock.actors import Actors
+
+    return Actors(release).policy_for(assignment, phone)
+
+
+def _suite_version() -> str:
+    from apps_mock.tasks import SUITE_VERSION
+
+    return SUITE_VERSION
+
+
 def _templates() -> tuple[TemplateInfo, ...]:
     from apps_mock.tasks import announced
 
@@ -281,11 +298,11 @@ def _opened(
     reader: ScreenReader | None,
 ) -> Iterator[SeatPhone]:
     """The phone that was named, reachable, with its judge; let go of at the end."""
-    from apps_mock.adb_clone import AdbClone
-    from apps_mock.farm import mock_phone
     from device_runtime.seats import SeatPhone
 
     if over_adb:
+        from apps_mock.adb_clone import AdbClone
+
         clone = AdbClone(settings.phone_dir / "adb")
         clone.start()
         try:
@@ -293,6 +310,8 @@ def _opened(
         finally:
             clone.close()
     elif serial is None:
+        from apps_mock.farm import mock_phone
+
         yield mock_phone()
     else:
         yield SeatPhone(adb_phone(serial, adb_port, reader), _prober(probes, serial, adb_port))

@@ -32,6 +32,7 @@ OF_THE_CLOUD = {
     *("fastapi", "uvicorn", "sqlalchemy", "alembic", "fsspec", "httpx"),
 }
 OWN = "sync device_runtime apps_mock exporters cloud_learner outrider".split()
+OF_THE_CLONES = {"apps_mock"}
 OF_THE_TESTS = {"gymnasium", "psutil", "rapidocr", "cv2", "pytest"}
 
 
@@ -107,7 +108,7 @@ def test_an_agent_with_the_shipped_base_stays_small_and_loads_no_training_stack(
     assert upload.episode.steps
     assert all(step.decisions for step in upload.episode.steps)
     assert 0 < cost["peak_bytes"] < MOST_MEMORY
-    assert not (OF_THE_CLOUD | OF_THE_TESTS) & set(cost["loaded"])
+    assert not (OF_THE_CLOUD | OF_THE_TESTS | OF_THE_CLONES) & set(cost["loaded"])
 
 
 # --- what has to be installed -----------------------------------------------------------------
