@@ -63,6 +63,7 @@ class Scorer:
         adapted: a copy of the base with the adapter attached; None scores the base itself.
         table: the base's text table.
         trains_texts: embed texts by the network, with a gradient to its table (base training).
+        buckets: padded batches that steps are parted into, by their length.
     """
 
     def __init__(
@@ -72,11 +73,13 @@ class Scorer:
         table: TextTable,
         *,
         trains_texts: bool = False,
+        buckets: int = _BUCKETS,
     ) -> None:
         self._network = _Forward(base)
         self._adapted = adapted
         self._table = table
         self._trains_texts = trains_texts
+        self._buckets = buckets
 
     def __call__(self, samples: Sequence[StepSample]) -> Scores:
         """Scores of `samples`, in their order, with gradients to the adapter."""
@@ -84,7 +87,7 @@ class Scorer:
         weights = self._weights()
         texts = self._embedded(own) if self._trains_texts else None
         order, parts = [], []
-        for bucket in _buckets(own):
+        for bucket in _buckets(own, self._buckets):
             batch = step_batch([own[index] for index in bucket], self._table)
             if texts is not None:
                 batch = replace(batch, text=texts(batch.text_rows))
@@ -108,7 +111,7 @@ class Scorer:
         """Keep this policy's log-probabilities with the samples that have none yet."""
         missing = [one for one in layout_samples(samples) if one.reference is None]
         weights = self._weights() if missing else {}
-        for bucket in _buckets(missing):
+        for bucket in _buckets(missing, self._buckets):
             chosen = [missing[index] for index in bucket]
             batch = step_batch(chosen, self._table)
             raw: _Raw = functional_call(self._network, weights, (batch,))
@@ -182,9 +185,9 @@ def _kept(rows: npt.NDArray[np.float32], sample: LayoutSample) -> npt.NDArray[np
     return rows[:, : sample.masks.shape[1]].copy()
 
 
-def _buckets(samples: Sequence[LayoutSample]) -> Iterator[list[int]]:
-    """Indices of samples of about the same length."""
+def _buckets(samples: Sequence[LayoutSample], count: int) -> Iterator[list[int]]:
+    """Indices of samples of about the same length, in at most `count` parts."""
     order = sorted(range(len(samples)), key=lambda index: len(samples[index].text_rows))
-    size = max(_SMALLEST_BUCKET, -(-len(order) // _BUCKETS))
+    size = max(_SMALLEST_BUCKET, -(-len(order) // count))
     for start in range(0, len(order), size):
         yield order[start : start + size]
