@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _SEED_BASE = 3_500_000_000
 _SEATS = 32
+_STEPS_OF_AN_EPISODE = 2
+"""Observations of one played episode: those of one are much alike."""
 _RELEASE = "export"
 
 
@@ -118,7 +120,9 @@ def played_inputs(
     )
     Random(0).shuffle(wanted)
     played = play(wanted, Actors(policy).policy_for, seats=_SEATS, release_id=ReleaseId(_RELEASE))
-    return list(islice(_encoded(one.episode for one in played), count))
+    random = Random(1)
+    inputs = (step for one in played for step in _drawn(list(encode_episode(one.episode)), random))
+    return list(islice(inputs, count))
 
 
 def _require_fit(adapter: AdapterFile, path: Path, base_digest: str) -> None:
@@ -154,3 +158,7 @@ def _newest(data: Path) -> Iterator[Episode]:
 def _encoded(episodes: Iterator[Episode]) -> Iterator[EncodedInput]:
     for episode in episodes:
         yield from encode_episode(episode)
+
+
+def _drawn(steps: list[EncodedInput], random: Random) -> list[EncodedInput]:
+    return random.sample(steps, min(len(steps), _STEPS_OF_AN_EPISODE))
