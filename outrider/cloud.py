@@ -65,6 +65,7 @@ def serve_cloud(
     from cloud_learner.service import CloudService
     from cloud_learner.settings_file import read_settings
     from outrider.device_wiring import stop_on_signals
+    from outrider.publisher import sole_publisher
 
     out = Output(json_lines=json)
     settings = read_settings(
@@ -79,9 +80,9 @@ def serve_cloud(
             "group_size": group_size,
         },
     )
-    edges = _edges(data, broker or DEFAULT_BROKER, credentials)
-    _make_token_once(settings.token_path, out)
-    with stop_on_signals() as stop:
+    with stop_on_signals() as stop, sole_publisher(data):
+        edges = _edges(data, broker or DEFAULT_BROKER, credentials)
+        _make_token_once(settings.token_path, out)
         service = CloudService(settings, edges, tell=Teller(out))
         try:
             bound = service.start()

@@ -5,14 +5,24 @@ from __future__ import annotations
 import json
 import shutil
 import zipfile
+from contextlib import nullcontext
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from device_runtime.installer import enrol
 from device_runtime.slots import PhoneBase
+from exporters.base import base_digest
+from exporters.families.layout_t5 import LayoutT5, LayoutT5Config
+from exporters.onnx_graph import export_base
 from outrider import cli
+from outrider.publisher import sole_publisher
 from sync.adapter_file import adapter_digest, pack
+from sync.policy_io import POLICY_IO_VERSION
+from sync.published import PublishedReleases
+from sync.releases import read_bundle
 from sync.trust import Repository
 from sync.vocabulary import Release, ReleaseId
 
@@ -132,3 +142,75 @@ def test_releases_are_listed_by_version_and_damaged_files_named(capsys, fleet):
     assert code == 0
     assert [line["version"] for line in lines[:-1]] == [None, 1, 2, 10]
     assert lines[-1] == {"event": "summary", "releases": 3, "unreadable": ["broken.zip"]}
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory):
+    """The exported graphs of a small untrained base."""
+    torch.manual_seed(3)
+    network = LayoutT5(LayoutT5Config(d_model=16, d_ff=16, heads=2, encoder_layers=1)).eval()
+    folder = tmp_path_factory.mktemp("graphs") / "graphs"
+    export_base(network, folder, digest=base_digest(network))
+    return folder
+
+
+def of_this_encoding(fleet):
+    """A phone of the fleet that speaks today's encoding."""
+    phone = fleet.folder / "phones" / "q"
+    enrol(phone, fleet.repository.root_bytes, PhoneBase("ab" * 32, POLICY_IO_VERSION))
+    return phone
+
+
+def test_a_base_is_published_installed_and_taken_back(capsys, fleet, graphs):
+    first = fleet.publish(1)
+    options = ("--data", fleet.folder)
+    code, lines, errors = run_json(capsys, "release", "publish", "--base", graphs, *options)
+    assert (code, errors) == (0, "")
+    made = lines[-1]
+    assert made["base_is_new"] is True
+    assert (made["version"], made["parent"]) == (2, "r1")
+
+    phone = of_this_encoding(fleet)
+    code, lines, _ = run_json(capsys, "release", "apply", made["bundle"], "--phone", phone)
+    assert code == 0
+    assert lines[-1]["installed"]["release_id"] == made["release_id"]
+
+    code, lines, _ = run_json(capsys, "release", "rollback", "r1", *options)
+    assert code == 0
+    assert (lines[-1]["version"], lines[-1]["base_digest"]) == (3, BASE.digest)
+    assert PublishedReleases(fleet.folder / "tuf").channel("canary").version == 3
+
+    code, lines, _ = run_json(capsys, "release", "lineage", made["release_id"], *options)
+    assert code == 0
+    assert [line["release_id"] for line in lines[:-1]] == [made["release_id"], "r1"]
+    assert lines[-1]["bases"] == [made["base_digest"], BASE.digest]
+    assert first.exists()
+
+
+def test_a_base_that_phones_have_is_not_sent_again(capsys, fleet, graphs):
+    options = ("release", "publish", "--base", graphs, "--data", fleet.folder)
+    _, first, _ = run_json(capsys, *options)
+    code, second, _ = run_json(capsys, *options)
+    assert code == 0
+    assert (first[-1]["base_is_new"], second[-1]["base_is_new"]) == (True, False)
+    assert read_bundle(Path(second[-1]["bundle"])).base is None
+
+
+@pytest.mark.parametrize("mistake", ["adapter", "base", "channel", "release", "running", "data"])
+def test_what_cannot_be_published_is_one_line(capsys, fleet, graphs, tmp_path, mistake):
+    file = tmp_path / "adapter.bin"
+    file.write_bytes(an_adapter(0.5))
+    options = {
+        "adapter": ("publish", "--base", graphs, "--adapter", file),
+        "base": ("publish", "--base", tmp_path / "none"),
+        "channel": ("publish", "--base", graphs, "--channel", "everybody"),
+        "release": ("rollback", "r99"),
+        "running": ("publish", "--base", graphs),
+        "data": ("publish", "--base", graphs),
+    }[mistake]
+    data = tmp_path / "nowhere" if mistake == "data" else fleet.folder
+    with sole_publisher(fleet.folder) if mistake == "running" else nullcontext():
+        code, lines, errors = run_json(capsys, "release", *options, "--data", data)
+    assert (code, lines) == (2, [])
+    assert errors.count("\n") == 1
+    assert PublishedReleases(fleet.folder / "tuf").releases() == []
