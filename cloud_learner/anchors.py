@@ -54,17 +54,28 @@ class Anchors:
         settings = self._settings
         wanted: list[Anchor] = []
         if settings.demo_weight:
-            demos: list[StepSample] = []
-            counts = (settings.demo_steps_new, settings.demo_steps_old)
-            for group, count in zip(DEMONSTRATION_GROUPS, counts, strict=True):
-                memory = self._demonstrations.get(group)
-                if memory is not None:
-                    demos += memory.sample_steps(count, generator)
+            demos = self._demonstrated(generator)
             wanted.append(Anchor("demo", settings.demo_weight, demos))
         if settings.success_weight:
             own = self.successes.sample_steps(settings.success_steps, generator)
             wanted.append(Anchor("success", settings.success_weight, own))
         return [anchor for anchor in wanted if anchor.steps]
+
+    def _demonstrated(self, generator: np.random.Generator) -> list[StepSample]:
+        """Steps of both groups; a group that has none leaves its share to the other."""
+        counts = (self._settings.demo_steps_new, self._settings.demo_steps_old)
+        shares = {
+            group: count
+            for group, count in zip(DEMONSTRATION_GROUPS, counts, strict=True)
+            if len(self._demonstrations.get(group, ()))
+        }
+        if len(shares) == 1:
+            shares = dict.fromkeys(shares, sum(counts))
+        return [
+            step
+            for group, count in shares.items()
+            for step in self._demonstrations[group].sample_steps(count, generator)
+        ]
 
 
 def anchor_losses(anchors: Sequence[Anchor], scores: Scores, *, start: int) -> dict[str, Tensor]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from cloud_learner.algorithm_file import read_algorithm
 from cloud_learner.algorithm_settings import ALGORITHMS, AnySettings, GroupSettings
+from cloud_learner.errors import SettingsError
 from cloud_learner.imitation import ImitationSettings
 
 CONTROL = "bc"
@@ -19,13 +22,16 @@ class LearnerSettings:
     """How the learner works.
 
     Attributes:
-        name: one of `LEARNERS`, as rows and checkpoints call it.
+        name: one of `LEARNERS`, or that of the file that changes one: as rows and checkpoints call
+            it.
         algorithm: its settings; None for the control arm.
         rank: of the adapter.
         episodes_per_round, updates_per_round: rhythm of learning.
         rounds_per_release: rounds between two adapters.
         control_cpu_s: CPU seconds that the control arm spends over the whole campaign: what
             A-RIDE needs for as many environment steps.
+        weighs_demonstrations: hold on more to demonstrations of templates that fail lately; False
+            holds on to all alike.
         parity_steps: logged observations on which every adapter is checked before it is delivered.
     """
 
@@ -36,6 +42,7 @@ class LearnerSettings:
     updates_per_round: int = 4
     rounds_per_release: int = 6
     control_cpu_s: float = 300.0
+    weighs_demonstrations: bool = True
     parity_steps: int = 32
     warm_up: ImitationSettings = field(default_factory=ImitationSettings)
     control: ImitationSettings = field(
@@ -44,14 +51,29 @@ class LearnerSettings:
 
 
 def settings_of(name: str) -> LearnerSettings:
-    """The settings of a learner by its name; "-" may stand for "_".
+    """The settings of a learner by its name ("-" may stand for "_"), or from a file.
 
-    Raises: ValueError: there is no such learner; the text names those that there are.
+    Args:
+        name: one of `LEARNERS`, or the path of a TOML or JSON file as `algorithm_file` reads it.
+
+    Raises: ValueError: there is no such learner, or the file cannot be used; the text says why.
     """
+    if name.endswith((".toml", ".json")):
+        return _settings_in(Path(name))
     known = name.replace("-", "_")
     if known not in LEARNERS:
         raise ValueError(f"no learner is called {name!r}; there are {', '.join(LEARNERS)}")
     return LearnerSettings(name=known, algorithm=ALGORITHMS.get(known))
+
+
+def _settings_in(path: Path) -> LearnerSettings:
+    if path.stem in LEARNERS:
+        raise ValueError(f"{path} is called like a learner: rename it, so that rows can be told")
+    try:
+        chosen = read_algorithm(path)
+    except SettingsError as error:
+        raise ValueError(str(error)) from error
+    return LearnerSettings(name=path.stem, algorithm=chosen.settings)
 
 
 def group_size_of(settings: LearnerSettings) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
 import structlog
@@ -32,6 +33,12 @@ from exporters.lora import attach
 
 _LOG = structlog.get_logger()
 _MOST_DEMONSTRATIONS = 10_000
+
+_LATELY = 24
+"""Latest training episodes of a template that say how well it goes."""
+
+_SOLVED_WEIGHT = 0.05
+"""Weight of the demonstrations of a template that always succeeds; 1.05 of one that never does."""
 
 
 def identity_of(base: LayoutT5, *, base_digest: str, rank: int) -> NetworkIdentity:
@@ -89,6 +96,7 @@ class Learning:
         self.table = replica.table
         self._policy = replica.scorer if share is None else share(replica)
         self._trainable = replica.trainable
+        self._successes: dict[str, deque[bool]] = {}
         self._imitation: Imitation | None = None
         self._algorithm: Algorithm | None = None
         self._control: Imitation | None = None
@@ -175,6 +183,9 @@ class Learning:
 
     def remember(self, trajectories: Sequence[Trajectory], *, anchored_app: str = "") -> None:
         """Give the algorithm episodes without learning from them now."""
+        for one in trajectories:
+            kept = self._successes.setdefault(one.template, deque(maxlen=_LATELY))
+            kept.append(one.success)
         if self._algorithm is not None:
             self._algorithm.add(trajectories, anchored_app=anchored_app)
 
@@ -188,6 +199,7 @@ class Learning:
             anchored_app: see `Algorithm.add`.
         """
         self.remember(taken, anchored_app=anchored_app)
+        self._weigh_demonstrations()
         figures = mean_figures(self._updates(campaign_share))
         known = [one.policy_round for one in taken if one.policy_round is not None]
         lags = [self.state.round_index - number for number in known] or [0]
@@ -206,6 +218,17 @@ class Learning:
     def template_weights(self) -> Mapping[str, float]:
         """How often the algorithm asks for a template, where 1 is normal."""
         return {} if self._algorithm is None else self._algorithm.template_weights()
+
+    def _weigh_demonstrations(self) -> None:
+        """Hold on most to demonstrations of what does not succeed yet: weight (1 − p)² + floor."""
+        if not self.settings.weighs_demonstrations:
+            return
+        weights = {
+            template: (1.0 - sum(kept) / len(kept)) ** 2 + _SOLVED_WEIGHT
+            for template, kept in self._successes.items()
+        }
+        for memory in self.demonstrations.values():
+            memory.weigh(weights)
 
     def _updates(self, campaign_share: float) -> list[dict[str, float]]:
         if self._algorithm is not None:

@@ -11,7 +11,7 @@ claim that it lies in 0..1 holds only then.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -97,12 +97,13 @@ class SuccessMemory:
     """The latest own successes of each template: what the learner imitates of itself.
 
     Steps are drawn by template first, so that a template that rarely succeeds weighs as much as one
-    that always does.
+    that always does, until `weigh` says otherwise.
     """
 
     def __init__(self, per_template: int = 20) -> None:
         self._per_template = per_template
         self._kept: dict[str, deque[Trajectory]] = {}
+        self._weights: dict[str, float] = {}
 
     def __len__(self) -> int:
         return sum(len(kept) for kept in self._kept.values())
@@ -117,6 +118,13 @@ class SuccessMemory:
         for trajectory in trajectories:
             self.add(trajectory)
 
+    def weigh(self, weights: Mapping[str, float]) -> None:
+        """Draw templates by these weights from now on; one that is not named weighs 1.
+
+        No weights at all draw every template alike.
+        """
+        self._weights = dict(weights)
+
     def trajectories(self) -> list[Trajectory]:
         """All that is kept, by template."""
         return [one for name in sorted(self._kept) for one in self._kept[name]]
@@ -126,13 +134,14 @@ class SuccessMemory:
         names = sorted(self._kept)
         if not names:
             return []
-        return [
-            step
-            for _ in range(count)
-            if (
-                step := _one_step(self._kept[names[int(generator.integers(len(names)))]], generator)
-            )
-        ]
+        drawn = (self._kept[self._drawn(names, generator)] for _ in range(count))
+        return [step for kept in drawn if (step := _one_step(kept, generator))]
+
+    def _drawn(self, names: Sequence[str], generator: np.random.Generator) -> str:
+        if not self._weights:
+            return names[int(generator.integers(len(names)))]
+        raw = np.array([self._weights.get(name, 1.0) for name in names])
+        return names[int(generator.choice(len(names), p=raw / raw.sum()))]
 
 
 def _one_step(kept: Sequence[Trajectory], generator: np.random.Generator) -> StepSample | None:

@@ -63,7 +63,7 @@ class Wanted:
 def bench_learning(
     *,
     algorithms: Annotated[
-        str, typer.Option("--algorithms", help="What learns, with commas between them.")
+        str, typer.Option("--algorithms", help="What learns: names or files, commas between.")
     ] = "a_ride,digirl,grpo,filtered_bc",
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Seeds of each: 1 to N.")] = 3,
     env_steps: Annotated[

@@ -24,8 +24,9 @@ Learner = Annotated[
     str,
     typer.Option(
         "--learner",
-        help="What learns: a_ride, a_ride_published, digirl, grpo, gigpo, filtered_bc, or bc, "
-        "which only goes on imitating demonstrations (control).",
+        help="What learns: a_ride, a_ride_published, digirl, grpo, gigpo, filtered_bc; or bc, "
+        "which only goes on imitating demonstrations (control); or a TOML or JSON file that "
+        "changes one of them.",
     ),
 ]
 ControlCpu = Annotated[
@@ -142,7 +143,7 @@ def learner_settings(
 ) -> LearnerSettings:
     """The learner's settings behind a choice on the command line.
 
-    Raises: MisuseError: there is no such learner.
+    Raises: MisuseError: there is no such learner, or its file cannot be used.
     """
     from dataclasses import replace
 

@@ -90,7 +90,7 @@ def up(
             shown = stack.enter_context(view(out, folder=folder, env_steps=env_steps))
             shown.show(ChildEvent("up", {"event": "preparing", "data": str(folder)}))
             graphs = _exported(source, folder)
-        recipe = ["--learner", chosen.name]
+        recipe = ["--learner", learner]
         recipe += [] if learner_cpu_s is None else ["--learner-cpu-s", str(learner_cpu_s)]
         if warm_up_updates is not None:
             recipe += ["--warm-up-updates", str(warm_up_updates)]

@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from cloud_learner.campaign import Phase
+from cloud_learner.curriculum import CurriculumSettings
 from cloud_learner.settings import (
     CampaignSettings,
     DispatchSettings,
@@ -17,10 +18,16 @@ PAGE = (Path(__file__).resolve().parents[3] / "docs" / "cloud.md").read_text(enc
 
 
 def test_every_setting_is_explained():
-    nested = {"data_dir", "campaign", "gate", "dispatch"}
+    nested = {"data_dir", "campaign", "gate", "dispatch", "curriculum"}
     names = {
         entry.name
-        for table in (ServiceSettings, CampaignSettings, GateSettings, DispatchSettings)
+        for table in (
+            ServiceSettings,
+            CampaignSettings,
+            GateSettings,
+            DispatchSettings,
+            CurriculumSettings,
+        )
         for entry in fields(table)
     }
 

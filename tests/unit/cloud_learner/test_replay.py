@@ -227,3 +227,16 @@ def test_a_memory_without_anything_usable_gives_nothing():
     one.steps = [step(usable=False)]
     memory.add(one)
     assert memory.sample_steps(3, np.random.default_rng(0)) == []
+
+
+def test_templates_are_drawn_by_the_weights_that_are_given():
+    memory = SuccessMemory()
+    for template in ("often", "seldom", "unnamed"):
+        memory.add(trajectory(1, template=template))
+    marks = {id(step): one.template for one in memory.trajectories() for step in one.steps}
+    memory.weigh({"often": 1.0, "seldom": 0.0})
+
+    drawn = [marks[id(step)] for step in memory.sample_steps(400, np.random.default_rng(3))]
+
+    assert drawn.count("seldom") == 0
+    assert 150 < drawn.count("often") < 250
