@@ -44,10 +44,16 @@ class Member:
 
 @dataclass(slots=True)
 class Group:
-    """A complete group; uses: how often it was learnt from."""
+    """A complete group.
+
+    Attributes:
+        played_round: round of the newest weights that played it; where nobody knows, the round in
+            which it was complete.
+        uses: how often it was learnt from.
+    """
 
     members: list[Member]
-    completed_round: int
+    played_round: int
     uses: int = 0
 
 
@@ -97,7 +103,7 @@ class GroupBuffer:
         limit, replay_limit = (
             rounds - age for age in (settings.max_age_rounds, settings.replay_max_age_rounds)
         )
-        self._groups = [one for one in self._groups if one.completed_round >= limit]
+        self._groups = [one for one in self._groups if one.played_round >= limit]
         fresh = [one for one in self._replay if (one.trajectory.policy_round or 0) >= replay_limit]
         self._replay = deque(fresh, maxlen=settings.replay_capacity)
         late = [
@@ -113,7 +119,7 @@ class GroupBuffer:
         settings = self._settings
         usable = sorted(
             (one for one in self._groups if one.uses < settings.epochs),
-            key=lambda one: (one.uses, one.completed_round),
+            key=lambda one: (one.uses, one.played_round),
         )
         drawn: list[Member] = []
         for group in usable:
@@ -141,7 +147,8 @@ class GroupBuffer:
         if not any(member.advantages.any() for member in members):
             self.uninformative += 1
             return trajectories
-        self._groups.append(Group(members, rounds))
+        known = [one.policy_round for one in trajectories if one.policy_round is not None]
+        self._groups.append(Group(members, max(known, default=rounds)))
         if self._settings.replay_share:
             self._replay.extend(_best_successes(members, self._settings.replay_best))
         return trajectories

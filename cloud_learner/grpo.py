@@ -45,21 +45,25 @@ class GroupPolicyOptimisation(AdapterTraining[GroupDraw]):
         self.settings = settings
         self.groups = GroupBuffer(settings)
         self.cooldown = FailureCooldown(settings)
+        self._newest_row = self._observed_row = -1
 
     def template_weights(self) -> Mapping[str, float]:
         """Templates whose groups fail are asked for less."""
         return self.cooldown.weights()
 
     def state_dict(self) -> dict[str, Any]:  # Any: torch's own nested state
-        """With the failures of each template."""
-        return {**super().state_dict(), "failed_groups": self.cooldown.counts()}
+        """With the failures of each template, and up to which row they were counted."""
+        failed = self.cooldown.counts()
+        return {**super().state_dict(), "failed_groups": failed, "newest_row": self._newest_row}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from `state_dict`; groups are gathered again."""
+        """Go on from `state_dict`; groups are gathered again, their failures not counted again."""
         super().load_state_dict(state)
         self.cooldown.restore(state["failed_groups"])
+        self._newest_row = self._observed_row = state["newest_row"]
 
     def _keep(self, trajectory: Trajectory) -> None:
+        self._newest_row = max(self._newest_row, trajectory.row)
         completed = self.groups.add(trajectory, rounds=self.rounds)
         if completed is not None:
             self._observe(completed)
@@ -69,6 +73,8 @@ class GroupPolicyOptimisation(AdapterTraining[GroupDraw]):
             self._observe(completed)
 
     def _observe(self, completed: Sequence[Trajectory]) -> None:
+        if max(one.row for one in completed) <= self._observed_row:
+            return
         solved = any(one.success for one in completed)
         self.cooldown.observe(completed[0].template, solved=solved)
 

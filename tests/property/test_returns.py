@@ -9,7 +9,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloud_learner.returns import monte_carlo_returns, retrace_advantages, retrace_corrections
+from cloud_learner.returns import (
+    digirl_advantages,
+    monte_carlo_returns,
+    retrace_advantages,
+    retrace_corrections,
+)
 
 RATIOS = st.floats(-3, 3)
 SHARES = st.floats(0, 1)
@@ -106,6 +111,21 @@ def test_what_padding_holds_changes_no_step(episodes, gamma, data):
 
     for row, steps in enumerate(episodes):
         torch.testing.assert_close(dirty[row, : len(steps)], clean[row, : len(steps)])
+
+
+@given(EPISODES, SHARES, st.booleans())
+def test_digirls_advantages_are_the_published_formula(steps, lambda_, success):
+    won = [(value, 0.0, 0.0) for value, _, _ in steps[:-1]]
+    values, rewards, discounts, _ = grids([[*won, (steps[-1][0], float(success), 0.0)]], lambda_)
+
+    advantages = digirl_advantages(values, rewards, discounts)
+
+    expected = []
+    for t, (value, _, _) in enumerate(steps):
+        final = lambda_ ** (len(steps) - 1 - t) * success
+        following = steps[t + 1][0] if t + 1 < len(steps) else float(success)
+        expected.append(final + (1 - final) * (following - value))
+    assert advantages[0].tolist() == pytest.approx(expected, abs=1e-9)
 
 
 @given(EPISODES, SHARES)

@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from cloud_learner import a_ride, adapter_training, digirl, grpo
+from cloud_learner.a_ride import ARide
 from cloud_learner.adapter_training import Trainee
 from cloud_learner.algorithm import make_algorithm, mean_figures
 from cloud_learner.algorithm_settings import ALGORITHMS
@@ -136,6 +137,24 @@ def test_the_last_step_is_learnt_from(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_ratio_is_to_the_stored_behaviour_policy(name):
     check_the_ratio_is_to_the_stored_behaviour_policy(maker(name))
+
+
+@pytest.mark.parametrize(("name", "gamma"), [("a_ride", 0.5), ("a_ride_published", 1.0)])
+def test_the_critic_learns_the_reward_under_the_discount_that_the_advantage_uses(name, gamma):
+    """On the way to a sure success V is γ to the power of the steps behind it: nothing is left."""
+    chosen = replace(
+        warm(name), gamma=gamma, critic_learning_rate=0.1, learning_rate=0.0, advantage_clip=0.0
+    )
+    policy = TablePolicy(4, 2)
+    algorithm = ARide(trainee_of(policy), chosen, seed=0)
+    algorithm.add([played(1, [table_step(t, ON, EVEN) for t in range(4)], success=True)])
+
+    for _ in range(100):
+        figures = algorithm.update()
+
+    values = algorithm.critic.value(torch.eye(4)).tolist()
+    assert values == pytest.approx([gamma ** (3 - t) for t in range(4)], abs=0.03)
+    assert abs(figures["policy_loss"]) < 0.03
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -144,6 +144,15 @@ def test_as_many_whole_groups_as_fit_are_drawn_and_at_least_one():
     assert len(drawn_rows(filled(replace(PLAIN, trajectories_per_update=1), *groups))) == 4
 
 
+def test_a_group_is_as_old_as_the_newest_weights_that_played_it():
+    made = group(True, False, True, False, policy_round=1)
+    buffer = filled(replace(PLAIN, max_age_rounds=2), made, rounds=9)
+
+    buffer.forget_stale(9)
+
+    assert len(buffer) == 0
+
+
 def test_an_old_group_is_forgotten():
     buffer = filled(replace(PLAIN, max_age_rounds=2), group(True, False, True, False))
 

@@ -123,6 +123,18 @@ def test_failures_are_kept_over_a_restart():
     assert resumed.template_weights() == algorithm.template_weights() == {"t": exp(-1)}
 
 
+def test_groups_that_are_read_again_after_a_restart_are_not_counted_again():
+    failing = [*pair(outcomes=(False, False)), *pair(first_row=5, outcomes=(False, False))]
+    algorithm, _ = made(PLAIN, failing)
+    resumed, _ = made(PLAIN, [])
+    resumed.load_state_dict(algorithm.state_dict())
+
+    resumed.add(failing)
+    assert resumed.template_weights() == {"t": exp(-1)}
+    resumed.add(pair(first_row=7, outcomes=(False, False)))
+    assert resumed.template_weights() == {"t": exp(-2)}
+
+
 def test_figures_count_what_could_not_be_compared():
     lonely = played(90, [table_step(0, 0, EVEN)], success=True)
     algorithm, _ = made(PLAIN, [*pair(), *pair(first_row=5, outcomes=(True, True)), lonely])
