@@ -13,6 +13,7 @@ from sync.vocabulary import FACTORY_RELEASE
 
 if TYPE_CHECKING:
     from apps_mock.actors import Actors
+    from device_runtime.base_files import Quantisation
     from device_runtime.policy import OnnxPolicy
     from device_runtime.ports import Decided, Policy, PolicyRequest
     from sync.vocabulary import Release
@@ -77,8 +78,17 @@ def require_paths(policy: str | None, *, bundle: Path | None, base: Path | None)
     require_base(base)
 
 
-def actor_of(policy: str | None, *, bundle: Path | None, base: Path | None) -> Actor:
+def actor_of(
+    policy: str | None,
+    *,
+    bundle: Path | None,
+    base: Path | None,
+    quantisation: Quantisation = "fp32",
+) -> Actor:
     """Who is meant by `--policy`, `--bundle` and `--base`.
+
+    Args:
+        quantisation: how the graphs of a base compute.
 
     Raises: MisuseError: no such policy, bundle or base, or they do not go together.
     """
@@ -86,7 +96,7 @@ def actor_of(policy: str | None, *, bundle: Path | None, base: Path | None) -> A
     from apps_mock.actors import Actors, read_policy_file
 
     if policy is None or policy == RELEASE:
-        return _release_of(bundle, base)
+        return _release_of(bundle, base, quantisation)
     if policy in SCRIPTED:
         return Actor(policy, Actors())
     if not policy.endswith(".py"):
@@ -99,7 +109,9 @@ def actor_of(policy: str | None, *, bundle: Path | None, base: Path | None) -> A
     return Actor(policy, Actors(files={policy: UsersPolicy(policy, read)}))
 
 
-def installed_actor(phone: Path, *, base: Path | None, cache: Path) -> Actor:
+def installed_actor(
+    phone: Path, *, base: Path | None, cache: Path, quantisation: Quantisation = "fp32"
+) -> Actor:
     """What is installed in a phone's folder; the base as it is where nothing is.
 
     Raises:
@@ -110,7 +122,7 @@ def installed_actor(phone: Path, *, base: Path | None, cache: Path) -> Actor:
     from device_runtime.errors import InstallError
     from device_runtime.slots import Slots
 
-    onnx = _base_policy(base, cache)
+    onnx = _base_policy(base, cache, quantisation)
     slots = Slots(phone)
     installed = slots.checked(slots.state().active)
     adapter = installed.read()
@@ -135,21 +147,21 @@ def _require_base(release: Release, onnx: OnnxPolicy) -> None:
     require_fits(release, base_digest=onnx.base_digest, policy_io_version=POLICY_IO_VERSION)
 
 
-def _base_policy(base: Path | None, cache: Path) -> OnnxPolicy:
+def _base_policy(base: Path | None, cache: Path, quantisation: Quantisation) -> OnnxPolicy:
     from device_runtime.policy import OnnxPolicy
     from outrider.graphs import graphs_of
 
-    return OnnxPolicy(graphs_of(base, cache))
+    return OnnxPolicy(graphs_of(base, cache), quantisation=quantisation)
 
 
-def _release_of(bundle: Path | None, base: Path | None) -> Actor:
+def _release_of(bundle: Path | None, base: Path | None, quantisation: Quantisation) -> Actor:
     from apps_mock.actors import Actors
     from device_runtime.errors import InstallError
     from outrider.graphs import cache_dir
     from sync.adapter_file import adapter_digest, unpack
     from sync.releases import read_bundle
 
-    onnx = _base_policy(base, cache_dir())
+    onnx = _base_policy(base, cache_dir(), quantisation)
     if bundle is None:
         return Actor(RELEASE, Actors(onnx), digest=onnx.base_digest)
     try:

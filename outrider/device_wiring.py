@@ -12,6 +12,7 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from device_runtime.assignments import AssignmentQueue
+from device_runtime.base_files import Quantisation
 from device_runtime.candidate import CandidateFolder
 from device_runtime.conditions import ReadsConditions
 from device_runtime.errors import SettingsError
@@ -120,15 +121,19 @@ class SharedPolicy:
         return sides_of(self._policy, self._lock)
 
 
-def open_policy(settings: Settings) -> SharedPolicy | None:
+def open_policy(settings: Settings, quantisation: Quantisation = "fp32") -> SharedPolicy | None:
     """The exported base network with no adapter; None where none was exported.
 
     Releases that are loaded later may belong to bases that came with them.
+
+    Args:
+        quantisation: how its graphs compute.
     """
     directory = settings.graphs_dir
     if not (directory / BASE_FILE).is_file():
         return None
-    return SharedPolicy(Policies(directory, bases_dir=HeldBases(settings.phone_dir).directory))
+    held = HeldBases(settings.phone_dir).directory
+    return SharedPolicy(Policies(directory, bases_dir=held, quantisation=quantisation))
 
 
 def with_graphs(settings: Settings) -> Settings:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from outrider.acting import Actor, actor_of, installed_actor
+from outrider.acting import actor_of, installed_actor
 from outrider.adb_phones import ADB_PORT
 from outrider.do_play import Seat, Thumb, play, show_first
 from outrider.errors import MisuseError
-from outrider.options import Json
+from outrider.options import Json, Quantisation, QuantisationChoice
 from outrider.output import Output
 from sync.vocabulary import Split
 
@@ -103,6 +103,7 @@ def do(
     base: Annotated[
         Path | None, typer.Option("--base", help="Folder of a base; the shipped one if not set.")
     ] = None,
+    quantisation: Quantisation = QuantisationChoice.FP32,
     steps: Annotated[
         int | None, typer.Option("--steps", min=1, help="Most actions; the task's own, or 30.")
     ] = None,
@@ -128,7 +129,13 @@ def do(
         assignment = replace(assignment, temperature=_temperature(folder))
     owner = _owner_rules(rules, folder)
     with _opened(serial, adb_port) as opened:
-        actor = _actor(policy, bundle=bundle, base=base, data=data, folder=folder)
+        actor = (
+            installed_actor(
+                folder, base=base, cache=data / "base", quantisation=quantisation.graphs
+            )
+            if policy is None and bundle is None and data is not None and folder is not None
+            else actor_of(policy, bundle=bundle, base=base, quantisation=quantisation.graphs)
+        )
         seat = Seat(
             phone=opened.phone,
             verifier=_verifier(opened, probes),
@@ -197,19 +204,6 @@ def _phone_folder(data: Path, device: str) -> Path:
     if device not in found:
         raise MisuseError(f"{data} holds no phone {device!r}; it holds {', '.join(found)}")
     return found[device]
-
-
-def _actor(
-    policy: str | None,
-    *,
-    bundle: Path | None,
-    base: Path | None,
-    data: Path | None,
-    folder: Path | None,
-) -> Actor:
-    if policy is None and bundle is None and data is not None and folder is not None:
-        return installed_actor(folder, base=base, cache=data / "base")
-    return actor_of(policy, bundle=bundle, base=base)
 
 
 def _probes(files: list[Path]) -> list[ProbeSet]:

@@ -12,7 +12,7 @@ import typer
 
 from outrider.acting import RELEASE, Actor, actor_of, require_paths
 from outrider.errors import MisuseError
-from outrider.options import Json
+from outrider.options import Json, Quantisation, QuantisationChoice
 from outrider.output import Output
 from sync.vocabulary import Split
 
@@ -60,6 +60,7 @@ def evaluate(
         ),
     ] = False,
     seats: Annotated[int, typer.Option("--seats", min=1, help="Episodes side by side.")] = 32,
+    quantisation: Quantisation = QuantisationChoice.FP32,
     json: Json = False,
 ) -> None:
     """Play a suite's tasks with a release, a base or any policy, and count what came of it.
@@ -77,7 +78,7 @@ def evaluate(
         raise MisuseError(str(error)) from error
     if held_out and split is not Split.TEST:
         raise MisuseError("only the test split has held-out phrasings and looks: --split test")
-    actor = actor_of(policy, bundle=bundle, base=base)
+    actor = actor_of(policy, bundle=bundle, base=base, quantisation=quantisation.graphs)
     language = _locale(locale)
 
     def play(*, apart: bool) -> Iterator[list[Played]]:
@@ -118,6 +119,7 @@ def evaluate(
         locale=locale,
         seed_base=seed_base,
         temperature=temperature,
+        quantisation=quantisation.value,
     )
 
 

@@ -28,7 +28,7 @@ from outrider.device_options import (
     ReadScreen,
 )
 from outrider.errors import MisuseError
-from outrider.options import Json
+from outrider.options import Json, Quantisation, QuantisationChoice
 from outrider.output import Output
 from sync.step_text import described
 
@@ -84,6 +84,7 @@ def run_phone(
     config: Config = None,
     episodes: MaxEpisodes = None,
     read_screen: ReadScreen = When.NEVER,
+    quantisation: Quantisation = QuantisationChoice.FP32,
     json: Json = False,
 ) -> None:
     """Run one phone: take assignments, play them, log them, install releases, until Ctrl-C."""
@@ -133,11 +134,11 @@ def run_phone(
         options += [] if rules is None else ["--rules", str(rules)]
         options += ["--resume"] if resume else []
         options += [] if episodes is None else ["--episodes", str(episodes)]
-        options += ["--read-screen", read_screen.value]
+        options += ["--read-screen", read_screen.value, "--quantisation", quantisation.value]
         _run_all(settings, options, credentials=credentials, adb_port=adb_port, out=out)
         return
     reader = reader_for(read_screen)
-    release = open_policy(settings)
+    release = open_policy(settings, quantisation.graphs)
 
     def show(assignment: Assignment, step: Step) -> None:
         out.event(
