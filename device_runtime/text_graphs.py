@@ -155,7 +155,7 @@ class TextGraphs:
     def writer(self, prompt: str, rgb: npt.NDArray[np.uint8] | None) -> NextLogits:
         """The logits of the token that follows; prompt and picture are read once."""
         ids = self._base.tokenizer.encode(prompt, add_special_tokens=False).ids
-        tokens = [*latest_tokens(ids), self.vocabulary.end]
+        tokens = [*latest_tokens(self.vocabulary.plain(ids)), self.vocabulary.end]
         encoder = self._graphs[ENCODER]
         feed: dict[str, npt.NDArray[Any]] = {
             "prompt": np.array([tokens], dtype=np.int64),

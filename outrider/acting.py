@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from sync.vocabulary import Release
 
 RELEASE = "release"
+VISION_LANGUAGE = "hf_vlm:"
+"""Before the folder of a vision-language checkpoint, or of its exported graphs."""
 SCRIPTED = ("lexical", "random", "oracle", "noop")
 
 
@@ -99,14 +101,46 @@ def actor_of(
         return _release_of(bundle, base, quantisation)
     if policy in SCRIPTED:
         return Actor(policy, Actors())
+    if policy.startswith(VISION_LANGUAGE):
+        folder = Path(policy.removeprefix(VISION_LANGUAGE))
+        return Actor(policy, Actors(files={policy: _vision_language(folder)}))
     if not policy.endswith(".py"):
-        known = ", ".join((*SCRIPTED, RELEASE))
+        known = ", ".join((*SCRIPTED, RELEASE, f"{VISION_LANGUAGE}DIR"))
         raise MisuseError(f"no policy is called {policy!r}; there are {known}, and any .py file")
     try:
         read = read_policy_file(Path(policy))
     except RejectedError as error:
         raise MisuseError(str(error)) from error
     return Actor(policy, Actors(files={policy: UsersPolicy(policy, read)}))
+
+
+def _vision_language(folder: Path) -> Policy:
+    """The policy of exported graphs, which need no torch, or of a Hugging Face checkpoint.
+
+    Raises: MisuseError: there is neither in the folder, or it is not whole.
+    """
+    from device_runtime.base_files import BASE_FILE
+    from device_runtime.errors import PolicyFilesError
+    from device_runtime.text_policy import TextPolicy
+
+    if (folder / BASE_FILE).is_file():
+        from device_runtime.text_graphs import TextBase
+
+        try:
+            return TextPolicy(TextBase(folder).network())
+        except PolicyFilesError as error:
+            raise MisuseError(str(error)) from error
+    try:
+        from exporters.errors import BaseFilesError
+        from exporters.families.hf_checkpoint import load_checkpoint
+    except ModuleNotFoundError as error:
+        raise MisuseError(
+            f"{folder} has no graphs and {error.name} is absent: pip install 'outrider[cloud]'"
+        ) from error
+    try:
+        return TextPolicy(load_checkpoint(folder))
+    except BaseFilesError as error:
+        raise MisuseError(str(error)) from error
 
 
 def installed_actor(

@@ -41,7 +41,9 @@ def evaluate(
     ] = None,
     policy: Annotated[
         str | None,
-        typer.Option("--policy", help="lexical, random, oracle, noop, release, or a .py file."),
+        typer.Option(
+            "--policy", help="lexical, random, oracle, noop, release, hf_vlm:DIR, or a .py file."
+        ),
     ] = None,
     base: Annotated[
         Path | None, typer.Option("--base", help="Folder of a base; the shipped one if not set.")

@@ -142,6 +142,10 @@ class Vocabulary:
         grammar = ByteGrammar(whole)
         return TokenMasks(grammar, self.pieces, end=self.end, most_free=MOST_FREE_TOKENS)
 
+    def plain(self, tokens: Sequence[int]) -> list[int]:
+        """`tokens` without special ones: what a screen or a goal says must not end a text."""
+        return [token for token in tokens if self.pieces[token] is not None]
+
     def text(self, tokens: Sequence[int]) -> str:
         """The text of drawn tokens, without the end and the lead."""
         data = b"".join(self.pieces[token] or b"" for token in tokens)

@@ -92,8 +92,8 @@ class FusedT5(VisionLanguage):
 
     def show(self, prompt: str, rgb: npt.NDArray[np.uint8] | None) -> Shown:
         """Prompt tokens, and the picture's feature vector."""
-        ids = latest_tokens(self.tokenizer.encode(prompt, add_special_tokens=False).ids)
-        tokens = (*ids, self.vocabulary.end)
+        ids = self.tokenizer.encode(prompt, add_special_tokens=False).ids
+        tokens = (*latest_tokens(self.vocabulary.plain(ids)), self.vocabulary.end)
         if rgb is None:
             return Shown(tokens)
         return Shown(tokens, {_FEATURES: self.features_of(pixels_of(rgb, self.picture_form))})

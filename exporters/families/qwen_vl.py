@@ -60,7 +60,7 @@ class QwenVL(VisionLanguage):
         tokens = (
             *(self._turn, *self._cut(_SYSTEM), end, *newline),
             *(self._turn, *self._cut("user\n"), *self._placeholders(picture)),
-            *(*self._cut(prompt), end, *newline),
+            *(*self.vocabulary.plain(self._cut(prompt)), end, *newline),
             *(self._turn, *self._cut("assistant\n")),
         )
         return Shown(tokens, picture)
