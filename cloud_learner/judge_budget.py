@@ -1,13 +1,16 @@
 """What judging may cost: tokens and money, counted before each request and corrected after it.
 
 A request is let through only where the most that it can cost still fits. An endpoint that does not
-say what an answer cost is believed to have cost that most. Thread-safe.
+say what an answer cost is believed to have cost that most. Thread-safe. The spending itself is kept
+in this process, or by all judging workers together (`judge_spending`).
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from cloud_learner.judge_answer import NO_USAGE, Usage
 from cloud_learner.judge_settings import JudgeSettings
@@ -23,36 +26,43 @@ class Spent:
     money: float
 
 
-class Budget:
-    """What is left of a judge's budget.
+class Spending(Protocol):
+    """Who keeps what was spent and what is set aside for requests under way. Thread-safe."""
+
+    def spent(self) -> Usage:
+        """What was spent, without what is under way."""
+        ...
+
+    def hold(self, most: Usage, fits: Callable[[Usage], bool]) -> bool:
+        """Set aside the most that a request can cost; False where that does not fit any more."""
+        ...
+
+    def settle(self, most: Usage, used: Usage) -> None:
+        """Count what a request cost instead of what was set aside for it."""
+        ...
+
+
+class OwnSpending:
+    """The spending of one process.
 
     Args:
-        spent: what earlier runs used of it.
+        spent: what earlier runs used.
     """
 
-    def __init__(self, settings: JudgeSettings, spent: Usage = NO_USAGE) -> None:
-        self._settings = settings
+    def __init__(self, spent: Usage = NO_USAGE) -> None:
         self._spent = spent
         self._held = Usage()
         self._lock = threading.Lock()
 
-    @property
-    def spent(self) -> Spent:
-        """What was used so far, by all runs."""
+    def spent(self) -> Usage:
+        """What was spent, without what is under way."""
         with self._lock:
-            return Spent(self._spent, self.cost(self._spent))
+            return self._spent
 
-    def cost(self, usage: Usage) -> float:
-        """What tokens cost, in the settings' currency."""
-        settings = self._settings
-        read, written = usage.read * settings.price_read, usage.written * settings.price_written
-        return (read + written) / _MILLION
-
-    def hold(self, most: Usage) -> bool:
-        """Set the most aside that a request can cost; False where it does not fit."""
+    def hold(self, most: Usage, fits: Callable[[Usage], bool]) -> bool:
+        """Set aside the most that a request can cost; False where that does not fit any more."""
         with self._lock:
-            after = self._spent.plus(self._held).plus(most)
-            if not self._fits(after):
+            if not fits(self._spent.plus(self._held).plus(most)):
                 return False
             self._held = self._held.plus(most)
             return True
@@ -66,6 +76,38 @@ class Budget:
                 self._held.requests - most.requests,
             )
             self._spent = self._spent.plus(used)
+
+
+class Budget:
+    """What is left of a judge's budget.
+
+    Args:
+        spending: who keeps what was spent; this process alone where it is not said.
+    """
+
+    def __init__(self, settings: JudgeSettings, spending: Spending | None = None) -> None:
+        self._settings = settings
+        self._spending = spending or OwnSpending()
+
+    @property
+    def spent(self) -> Spent:
+        """What was used so far, by all runs."""
+        spent = self._spending.spent()
+        return Spent(spent, self.cost(spent))
+
+    def cost(self, usage: Usage) -> float:
+        """What tokens cost, in the settings' currency."""
+        settings = self._settings
+        read, written = usage.read * settings.price_read, usage.written * settings.price_written
+        return (read + written) / _MILLION
+
+    def hold(self, most: Usage) -> bool:
+        """Set the most aside that a request can cost; False where it does not fit."""
+        return self._spending.hold(most, self._fits)
+
+    def settle(self, most: Usage, used: Usage) -> None:
+        """Count what a request cost instead of what was set aside for it."""
+        self._spending.settle(most, used)
 
     def _fits(self, usage: Usage) -> bool:
         tokens, money = self._settings.token_budget, self._settings.money_budget

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import Row, Select, func, insert, select
 
 from cloud_learner.errors import AdapterRejectedError
 from cloud_learner.store import Database, insert_new, one, row_count, training_env_steps, upsert
@@ -22,6 +23,7 @@ from cloud_learner.tables import (
     CAMPAIGN,
     EPISODE_BODIES,
     EPISODES,
+    LATE_VERDICTS,
     LEARNER_METRICS,
     LEARNER_STATE,
     PHONES,
@@ -70,6 +72,23 @@ class LearnerEpisode:
     def is_env_error(self) -> bool:
         """True where the environment broke: never a reward."""
         return self.episode.end_reason is EndReason.ENV_ERROR
+
+    @property
+    def is_unjudged(self) -> bool:
+        """True where nobody said what it was worth: cut off, or not decided (yet)."""
+        return self.success is None
+
+
+@dataclass(frozen=True, slots=True)
+class LateEpisode:
+    """An episode whose worth was said, or said anew, after it was stored.
+
+    Attributes:
+        late_row: the place of that verdict; go on reading after it.
+    """
+
+    late_row: int
+    read: LearnerEpisode
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,28 +172,43 @@ class LearnerStore:
     ) -> list[LearnerEpisode]:
         """At most `limit` episodes with a higher row, in row order, without duplicates."""
         statement = (
-            select(
-                EPISODES.c.row,
-                EPISODE_BODIES.c.body,
-                EPISODES.c.app,
-                EPISODES.c.success,
-                EPISODES.c.progress,
-            )
-            .join(EPISODE_BODIES, EPISODE_BODIES.c.row == EPISODES.c.row)
-            .where(
-                EPISODES.c.row > row,
-                EPISODES.c.purpose.in_([purpose.value for purpose in purposes]),
-                EPISODES.c.duplicate.is_(False),
-            )
-            .order_by(EPISODES.c.row)
+            _readable(purposes).where(EPISODES.c.row > row).order_by(EPISODES.c.row).limit(limit)
+        )
+        with self._database.read() as connection:
+            rows = connection.execute(statement).all()
+        return [_learner_episode(one) for one in rows]
+
+    def judged_after(
+        self,
+        late_row: int,
+        *,
+        purposes: Sequence[Purpose] = (Purpose.TRAIN, Purpose.DEMONSTRATE),
+        limit: int = 64,
+    ) -> list[LateEpisode]:
+        """Episodes that a verdict decided anew after they were stored, in that order.
+
+        A judge, or an owner, may decide an episode long after `episodes_after` gave it. Each comes
+        once, as the last verdict left it, also where it was not read before.
+
+        Args:
+            late_row: go on after this `LateEpisode.late_row`.
+        """
+        last = (
+            select(LATE_VERDICTS.c.episode_row, func.max(LATE_VERDICTS.c.row).label("late_row"))
+            .group_by(LATE_VERDICTS.c.episode_row)
+            .subquery()
+        )
+        statement = (
+            _readable(purposes)
+            .add_columns(last.c.late_row)
+            .join(last, last.c.episode_row == EPISODES.c.row)
+            .where(last.c.late_row > late_row)
+            .order_by(last.c.late_row)
             .limit(limit)
         )
         with self._database.read() as connection:
             rows = connection.execute(statement).all()
-        return [
-            LearnerEpisode(number, decode_episode(body), app, success, progress)
-            for number, body, app, success, progress in rows
-        ]
+        return [LateEpisode(int(one.late_row), _learner_episode(one)) for one in rows]
 
     def template_apps(self) -> dict[str, str]:
         """App of every template that some phone announced."""
@@ -310,3 +344,25 @@ class LearnerStore:
     def adapter_path(self, name: str) -> Path:
         """Where the adapter file of that name lies."""
         return self._adapters_dir / f"{name}.bin"
+
+
+def _readable(purposes: Sequence[Purpose]) -> Select[Any]:  # Any: columns of any type
+    """The episodes that a learner may read, as `_learner_episode` takes them."""
+    return (
+        select(
+            EPISODES.c.row,
+            EPISODE_BODIES.c.body,
+            EPISODES.c.app,
+            EPISODES.c.success,
+            EPISODES.c.progress,
+        )
+        .join(EPISODE_BODIES, EPISODE_BODIES.c.row == EPISODES.c.row)
+        .where(
+            EPISODES.c.purpose.in_([purpose.value for purpose in purposes]),
+            EPISODES.c.duplicate.is_(False),
+        )
+    )
+
+
+def _learner_episode(row: Row[Any]) -> LearnerEpisode:  # Any: as above
+    return LearnerEpisode(row.row, decode_episode(row.body), row.app, row.success, row.progress)

@@ -131,6 +131,35 @@ VERDICTS = Table(
     Column("side_effects", JSON, nullable=False),
 )
 
+LATE_VERDICTS = Table(
+    "late_verdicts",
+    METADATA,
+    Column("row", _ROW, primary_key=True, autoincrement=True),
+    Column("episode_row", _ROW, ForeignKey("episodes.row"), nullable=False),
+)
+"""Stored episodes that a later verdict decided anew, in the order in which that happened."""
+
+JUDGE_SPENT = Table(
+    "judge_spent",
+    METADATA,
+    Column("judge", String(96), primary_key=True),
+    Column("tokens_read", BigInteger, nullable=False),
+    Column("tokens_written", BigInteger, nullable=False),
+    Column("requests", BigInteger, nullable=False),
+)
+
+JUDGE_HOLDS = Table(
+    "judge_holds",
+    METADATA,
+    Column("judge", String(96), primary_key=True),
+    Column("worker", String(64), primary_key=True),
+    Column("tokens_read", BigInteger, nullable=False),
+    Column("tokens_written", BigInteger, nullable=False),
+    Column("requests", BigInteger, nullable=False),
+    Column("until_ms", BigInteger, nullable=False),
+)
+"""The most that each judging worker's requests under way can cost, and until when they may take."""
+
 DEVICE_EVENTS = Table(
     "device_events",
     METADATA,

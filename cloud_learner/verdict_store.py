@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, delete, select, update
+from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from cloud_learner.errors import UnknownRowError
 from cloud_learner.store import insert_new, one
-from cloud_learner.tables import EPISODE_BODIES, EPISODES, VERDICTS
+from cloud_learner.tables import EPISODE_BODIES, EPISODES, LATE_VERDICTS, VERDICTS
 from sync.codec import decode_episode
 from sync.vocabulary import ActionKind, Episode, FinishStatus, Verdict, VerdictSource
 
@@ -110,12 +110,17 @@ def claimed_complete(episode: Episode) -> bool:
 
 
 def _follow(connection: Connection, episode: Episode) -> None:
-    """Let an episode's columns say what the verdict says that counts."""
+    """Let an episode's columns say what the verdict that counts says; note where that is news."""
     rows = connection.execute(select(VERDICTS).where(VERDICTS.c.episode_id == episode.id))
     verdict = deciding_verdict([verdict_of(dict(row)) for row in rows.mappings()])
     if verdict is None:
         return
     success = None if verdict.score is None else verdict.success
+    before = connection.execute(
+        select(EPISODES.c.row, EPISODES.c.success).where(_is(episode.id))
+    ).one()
+    if before.success != success:
+        connection.execute(insert(LATE_VERDICTS).values(episode_row=before.row))
     connection.execute(
         update(EPISODES)
         .where(_is(episode.id))

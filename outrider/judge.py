@@ -87,7 +87,7 @@ def run_judge(
     totals = RunTotals()
     with (
         _store(data, database) as opened,
-        _model_judge(settings, data) as (judge, ledger, budget),
+        _model_judge(settings, data, opened) as (judge, ledger, budget),
         stop_on_signals() as stop,
     ):
         store = JudgeStore(opened)
@@ -261,20 +261,25 @@ def _settings(
 
 @contextmanager
 def _model_judge(
-    settings: JudgeSettings, data: Path | None
+    settings: JudgeSettings, data: Path | None, store: OpenDatabase | None = None
 ) -> Iterator[tuple[Judge, JudgeLedger | None, Budget]]:
     """The judge behind the endpoint, what it said before, and what it may still cost.
+
+    Args:
+        store: where all workers of the judge keep what they have spent; None for one alone.
 
     Raises: MisuseError: no endpoint is named, or its key cannot be read.
     """
     from random import Random
+    from uuid import uuid4
 
     from apps_mock.end_pictures import picture_of_end
     from cloud_learner.judge import ModelJudge
     from cloud_learner.judge_answer import Usage
-    from cloud_learner.judge_budget import Budget
+    from cloud_learner.judge_budget import Budget, OwnSpending, Spending
     from cloud_learner.judge_client import JudgeClient
     from cloud_learner.judge_ledger import LEDGER_NAME, JudgeLedger
+    from cloud_learner.judge_spending import SharedSpending
     from cloud_learner.settings import ServiceSettings
     from sync.clock import SystemClock
 
@@ -286,8 +291,14 @@ def _model_judge(
     ledger = None
     if data is not None:
         ledger = JudgeLedger(ServiceSettings(data_dir=data).cloud_dir / LEDGER_NAME)
-    spent: Usage = Usage() if ledger is None else ledger.spent(f"judge {settings.model}"[:96])
-    budget = Budget(settings, spent)
+    name = f"judge {settings.model}"[:96]
+    spent: Usage = Usage() if ledger is None else ledger.spent(name)
+    spending: Spending = OwnSpending(spent)
+    if store is not None:
+        spending = SharedSpending(
+            store, name, worker=uuid4().hex, clock=SystemClock(), already=spent
+        )
+    budget = Budget(settings, spending)
     client = JudgeClient(settings, key=key, budget=budget, clock=SystemClock(), random=Random())
     try:
         yield ModelJudge(settings, client, picture_of=picture_of_end), ledger, budget

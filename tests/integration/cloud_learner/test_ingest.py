@@ -13,6 +13,7 @@ from cloud_learner.campaign_store import CampaignStore
 from cloud_learner.errors import StoreUnavailableError, UnknownRowError
 from cloud_learner.ingest import Ingest
 from cloud_learner.judge_store import JudgeStore
+from cloud_learner.learner_store import LearnerStore
 from cloud_learner.report_store import EpisodeFilter, ReportStore
 from cloud_learner.settings import CampaignSettings, DispatchSettings
 from cloud_learner.store import Database, sqlite_url
@@ -443,3 +444,32 @@ def test_a_judges_verdict_decides_what_nobody_decided_and_only_once(database, in
     assert success_of(database) is True
     with pytest.raises(UnknownRowError):
         store.store(replace(said, episode_id=EpisodeId("none")))
+
+
+@pytest.fixture
+def learner(database, tmp_path, clock):
+    return LearnerStore(database, adapters_dir=tmp_path, clock=clock)
+
+
+def test_a_late_verdict_brings_its_episode_to_the_learner_once(ingest, learner):
+    first = unjudged()
+    ingest.commit([received(first), received(upload("e2"), seq=2)])
+    read = learner.episodes_after(0)
+    assert [(one.episode.id, one.is_unjudged) for one in read] == [("e1", True), ("e2", False)]
+    assert learner.judged_after(0) == []
+
+    ingest.commit([received(replace(first, verdicts=(owner_says(0.0),)), seq=3)])
+    later = replace(first, verdicts=(owner_says(0.0), owner_says(1.0, version="0002")))
+    ingest.commit([received(later, seq=4)])
+    ingest.commit([received(later, seq=5)])
+
+    [late] = learner.judged_after(0)
+    assert (late.read.episode.id, late.read.row, late.read.success) == ("e1", read[0].row, True)
+    assert learner.judged_after(late.late_row) == []
+
+
+def test_a_verdict_that_changes_nothing_is_no_news_to_the_learner(ingest, learner):
+    ingest.commit([received(upload("e1", score=0.0))])
+    ingest.commit([received(replace(upload("e1", score=0.0), verdicts=()), seq=2)])
+
+    assert learner.judged_after(0) == []

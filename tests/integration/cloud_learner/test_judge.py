@@ -10,11 +10,13 @@ import pytest
 from cloud_learner.errors import JudgeUnusableError
 from cloud_learner.judge import AGAIN, ModelJudge, verdict_of
 from cloud_learner.judge_answer import Usage
-from cloud_learner.judge_budget import Budget
+from cloud_learner.judge_budget import Budget, OwnSpending
 from cloud_learner.judge_client import JudgeClient
 from cloud_learner.judge_ledger import JudgeLedger
 from cloud_learner.judge_run import JudgeRun, RunTotals
 from cloud_learner.judge_settings import JudgeSettings
+from cloud_learner.judge_spending import LEASE_S, SharedSpending
+from cloud_learner.store import Database, sqlite_url
 from sync.clock import ManualClock, SystemClock
 from sync.vocabulary import (
     Assignment,
@@ -64,10 +66,10 @@ def an_episode(name="e1", *texts, goal="Set an alarm for 07:00"):
 class Rig:
     """A judge on an endpoint, with time that passes at once."""
 
-    def __init__(self, server, *, clock=None, picture=None, spent=None, **settings):
+    def __init__(self, server, *, clock=None, picture=None, spent=None, spending=None, **settings):
         self.settings = JudgeSettings(url=server.url, model="m", **settings)
         self.clock = clock or ManualClock()
-        self.budget = Budget(self.settings, spent or Usage())
+        self.budget = Budget(self.settings, spending or OwnSpending(spent or Usage()))
         self.client = JudgeClient(
             self.settings, key=KEY, budget=self.budget, clock=self.clock, random=Random(1)
         )
@@ -316,6 +318,55 @@ def test_a_budget_in_money_counts_what_earlier_runs_spent():
         [one] = JudgeRun(rig.judge, None, clock=rig.clock).over(episodes(3))
     assert (one.judgement, server.requests) == (None, [])
     assert rig.budget.spent.money == pytest.approx(0.0098)
+
+
+@pytest.fixture
+def store(tmp_path):
+    database = Database(sqlite_url(tmp_path / "cloud.db"))
+    yield database
+    database.close()
+
+
+def test_workers_share_one_budget(store):
+    clock = ManualClock()
+    shares = [
+        SharedSpending(store, "judge m", worker=name, clock=clock, already=Usage(500, 0, 1))
+        for name in ("a", "b", "c")
+    ]
+    with judge_server(verdict("success")) as server:
+        rigs = [Rig(server, spending=share, token_budget=3000) for share in shares]
+        threads = [
+            threading.Thread(
+                target=lambda rig=rig: list(
+                    JudgeRun(rig.judge, None, clock=rig.clock).over(episodes(100))
+                )
+            )
+            for rig in rigs
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    asked = len(server.requests)
+    spent = {rig.budget.spent.usage for rig in rigs}
+    assert spent == {Usage(500 + 100 * asked, 20 * asked, 1 + asked)}
+    assert asked > 2
+    assert 500 + 120 * asked <= 3000
+
+
+def test_what_a_dead_worker_had_under_way_counts_as_spent_once_its_time_is_over(store):
+    clock = ManualClock()
+    dead = SharedSpending(store, "judge m", worker="dead", clock=clock)
+    alive = SharedSpending(store, "judge m", worker="alive", clock=clock)
+    assert dead.hold(Usage(400, 100, 1), lambda usage: True)
+    assert not alive.hold(Usage(10, 0, 1), lambda usage: usage.tokens <= 500)
+    assert alive.spent() == Usage()
+
+    clock.advance(LEASE_S + 1.0)
+
+    assert not alive.hold(Usage(10, 0, 1), lambda usage: usage.tokens <= 500)
+    assert alive.hold(Usage(10, 0, 1), lambda usage: usage.tokens <= 510)
+    assert alive.spent() == Usage(400, 100, 1)
 
 
 def test_an_endpoint_that_hides_the_cost_is_believed_to_cost_the_most():
