@@ -33,7 +33,7 @@ _JA = (
 )
 _AR = (
     r"(?:رمز|كود)\s*(?:ال)?(?:تحقق|ت[أا]كيد|[أا]مان|دخول|تفعيل|مرور|تسجيل|مصادقة)|"
-    r"رمزك|كودك|الرمز|لمرة واحدة"
+    r"رمزك|كودك|الرمز(?!\s+البريدي)|لمرة واحدة"
 )
 _WORDS = f"(?:{_EN}|{_DE}|{_JA}|{_AR})"
 _DIGITS = (
@@ -50,20 +50,59 @@ _CODE = re.compile(
 )
 _MIXED_CODE = re.compile(f"(?i:{_WORDS})(?:\\s+is|\\s+lautet)?\\s*[:：]?\\s*(?P<after>{_MIXED})")
 _MIXED_WORDS = re.compile(_WORDS, re.IGNORECASE)
+_MORE_WORDS = (
+    r"\b(?:votre\s+(?:\w+\s+)?code|code\s+(?:de\s+)?(?:vérification|sécurité|validation|"
+    r"confirmation|connexion)|(?:su|tu|seu)\s+c[óo]digo|c[óo]digo\s+de\s+(?:verifica|segur|"
+    r"confirma|acces|acesso)\w*|tuo\s+codice|codice\s+di\s+(?:verifica|sicurezza|conferma|"
+    r"accesso)|ваш\s+код|код\s+(?:подтверждения|безопасности|доступа)|2fa|(?-i:PIN))\b|\bverification\s*[:#]|"
+    r"код\s*:|验证码|驗證碼|校验码|动态码|确认码|安全码|인증\s?번호|인증\s?코드|확인\s?코드|보안\s?코드"
+)
+_MORE_MIXED_WORDS = re.compile(_MORE_WORDS, re.IGNORECASE)
+_MORE_CODES = re.compile(
+    f"(?:{_MORE_WORDS})\\D{{0,24}}?(?P<after>{_DIGITS})"
+    f"|{_BEFORE_DIGITS}(?P<before>{_DIGITS})\\D{{1,24}}?(?:{_MORE_WORDS})"
+    f"|{_BEFORE_DIGITS}(?P<used>{_DIGITS})\\W{{1,4}}use this (?:code )?to"
+    f"|\\bG-(?P<google>\\d{{6}})\\b",
+    re.IGNORECASE,
+)
+_PLAIN_CODE = re.compile(
+    r"(?:(?P<kind>[^\W\d_]+)[\s-]+)?(?P<word>\bcode\b|[ァ-ヶー一-龠]*コード)"
+    r"(?:\s+(?:is|ist|lautet)\b|\s+(?:for|to|für|zur|zum)\b\D{1,40}?)?"
+    f"\\s*[:=#は-]?\\s*(?P<after>{_DIGITS})",
+    re.IGNORECASE,
+)
+_OTHER_CODES = re.compile(
+    r"(?:voucher|promo|promotion|discount|coupon|gift|zip|postal|post|area|referral|booking|"
+    r"product|tracking|order|error|exit|status|bar|qr|source|country|dial|item|article|part|morse|"
+    r"class|course|room|invite|invitation|reservation|stop|station|colou?r)",
+    re.IGNORECASE,
+)
+_SHOPPING = re.compile(
+    r"\b(?:voucher|discount|coupon|promo|checkout|gutschein|rabatt)|% off|クーポン|割引|خصم",
+    re.IGNORECASE,
+)
+"""Words beside which a "code" is one that everybody may know."""
 _ALONE = re.compile(f"(?:[A-Z]{{1,3}}-)?(?P<code>{_DIGITS})")
-_CARD = re.compile(r"(?<![\d+])\d(?:[ \u00a0.\-]?\d){12,18}(?!\d)")
-_ACCOUNT = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z\d]){11,30}(?![A-Za-z\d])")
-_MAIL = re.compile(r"[\w.+%'-]+@[\w-]+(?:\.[\w-]+)+")
 _DASHES = r"\-\u2010-\u2015"
+_CARD = re.compile(rf"(?<![\d+])\d(?:[ \u00a0._/{_DASHES}]{{0,2}}\d){{12,18}}(?!\d)")
+_ACCOUNT = re.compile(
+    r"\b(?:[A-Z]{2}\d{2}(?:[ -]?[A-Z\d]){11,30}|[a-z]{2}\d{2}[a-z\d]{11,30})(?![A-Za-z\d])"
+)
+_MAIL = re.compile(
+    r"[\w.+%'-]+(?:@| ?[(\[]at[)\]] ?)[\w-]+(?:(?:\.| ?[(\[]dot[)\]] ?)[\w-]+)+", re.IGNORECASE
+)
 _PHONE = re.compile(
-    rf"(?<![\w.,:/+-])(?:\+|\()?\d[\d \u00a0()/.{_DASHES}]{{5,22}}\d(?![\w]|[.,:/-]\d)"
+    rf"(?:(?<![\w.,:/+-])[+(]?|(?<!\w)\+)\d[\d \u00a0()/.{_DASHES}]{{5,22}}\d(?![\w]|[.,:/-]\d)"
 )
 _PHONE_WORD = re.compile(
     r"(?:phone|mobile|cell|\btel|telefon|handy|mobil|rufnummer|電話|携帯|هاتف|جوال|موبايل)"
     rf"[^\d+]{{0,14}}(?P<number>\d[\d \u00a0()/.{_DASHES}]{{5,18}}\d)",
     re.IGNORECASE,
 )
-_NATIONAL = re.compile(rf"\(?0|\d{{3}}[ .{_DASHES}]\d{{3}}[ .{_DASHES}]\d{{4}}$|\(\d{{3}}\)")
+_NATIONAL = re.compile(
+    rf"\(?0|(?:1[ .{_DASHES}])?\d{{3}}[ .{_DASHES}]\d{{3}}[ .{_DASHES}]\d{{4}}$"
+    rf"|(?:\d )?\(\d{{2,4}}\)|1[3-9]\d[ {_DASHES}]\d{{4}}[ {_DASHES}]\d{{4}}$"
+)
 _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}(?!\d)")
 _CARD_STARTS: Final = frozenset("23456")
 _GAP = "[\\s\\-.\u00ad]*"
@@ -118,7 +157,7 @@ class Secret:
             case "card" | "code" | "phone":
                 return f"{self.kind} {digits_of(self.text)}"
             case "account":
-                return f"account {self.text.replace(' ', '')}"
+                return f"account {_compact(self.text)}"
             case "mail":
                 return f"mail {self.text.casefold()}"
             case _:
@@ -145,7 +184,8 @@ def digits_of(text: str) -> str:
 @lru_cache(maxsize=8192)
 def speaks_of_codes(label: str) -> bool:
     """Whether a label is about a one-time code."""
-    return _MIXED_WORDS.search(_plain(label)[0]) is not None
+    plain = _plain(label)[0]
+    return any(words.search(plain) for words in (_MIXED_WORDS, _MORE_MIXED_WORDS))
 
 
 @lru_cache(maxsize=8192)
@@ -172,6 +212,7 @@ def _plain(label: str) -> tuple[str, range | list[int]]:
         if unicodedata.category(character) == "Cf":
             continue
         form = unicodedata.normalize("NFKC", character)
+        form = str(unicodedata.digit(form)) if len(form) == 1 and form.isdecimal() else form
         characters.append(form if len(form) == 1 else character)
         places.append(place)
     return "".join(characters), places
@@ -185,6 +226,7 @@ def _candidates(plain: str, rules: RedactionRules) -> Iterator[Secret]:
         (rules.cards, _cards),
         (rules.accounts, _accounts),
         (rules.one_time_codes, _codes),
+        (rules.one_time_codes and rules.thorough, _more_codes),
         (rules.mail_addresses, _mails),
         (rules.phone_numbers, _phones),
     ):
@@ -195,7 +237,8 @@ def _candidates(plain: str, rules: RedactionRules) -> Iterator[Secret]:
 @lru_cache(maxsize=1024)
 def _listed(text: str) -> re.Pattern[str]:
     """A listed text in any case, however it is spaced."""
-    pieces = [re.escape(one) for one in unicodedata.normalize("NFKC", text) if not one.isspace()]
+    plain = _plain(unicodedata.normalize("NFKC", text))[0]
+    pieces = [re.escape(one) for one in plain if not one.isspace()]
     pattern = _GAP.join(pieces)
     edge = r"(?<!\w)" if pieces and text.strip()[:1].isalnum() else ""
     return re.compile(edge + pattern if pieces else "(?!)", re.IGNORECASE)
@@ -217,10 +260,14 @@ def _accounts(plain: str) -> Iterator[Secret]:
             end -= 1
 
 
+def _compact(account: str) -> str:
+    return account.replace(" ", "").replace("-", "").upper()
+
+
 def _checks(account: str) -> bool:
     """Whether an account's check digits are right (ISO 13616)."""
-    compact = account.replace(" ", "")
-    if not 15 <= len(compact) <= 34 or account[-1] == " ":
+    compact = _compact(account)
+    if not 15 <= len(compact) <= 34 or not account[-1].isalnum():
         return False
     return int("".join(str(int(one, 36)) for one in compact[4:] + compact[:4])) % 97 == 1
 
@@ -231,6 +278,19 @@ def _codes(plain: str) -> Iterator[Secret]:
         yield Secret("code", found[group], *found.span(group))
     for found in _MIXED_CODE.finditer(plain):
         yield Secret("code", found["after"], *found.span("after"))
+
+
+def _more_codes(plain: str) -> Iterator[Secret]:
+    """Codes beside words that clones' tasks are about, too, and in more languages."""
+    for found in _MORE_CODES.finditer(plain):
+        group = found.lastgroup or "after"
+        yield Secret("code", found[group], *found.span(group))
+    if _SHOPPING.search(plain):
+        return
+    for found in _PLAIN_CODE.finditer(plain):
+        other = _OTHER_CODES.fullmatch(found["kind"] or "")
+        if other is None and found["word"].casefold() in {"code", "コード"}:
+            yield Secret("code", found["after"], *found.span("after"))
 
 
 def _mails(plain: str) -> Iterator[Secret]:

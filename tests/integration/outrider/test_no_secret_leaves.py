@@ -7,8 +7,10 @@ import io
 import re
 import sqlite3
 import threading
+import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,6 +32,7 @@ from device_runtime.settings import Settings
 from device_runtime.stop import StopSwitch
 from device_runtime.supervisor import Supervisor
 from device_runtime.ui_tree import Node, to_xml
+from outrider import cli
 from outrider.device_wiring import assemble, local_seats
 from outrider.owned_phone import OwnedPhone, guarded_phone, owner_rules
 from sync.broker import BrokerProcess
@@ -171,6 +174,8 @@ def play(folder: Path, *, guarded: bool) -> Played:
         if step.index == 0:
             pictures.append(safe_picture(clone, owned.safety.redaction_rules))
             (folder / "picture.png").write_bytes(pictures[0])
+            if guarded:
+                report_phone(folder, clone)
 
     parts = assemble(
         settings,
@@ -206,9 +211,11 @@ def play(folder: Path, *, guarded: bool) -> Played:
     helper.start()
     supervisor = Supervisor(parts, settings, clock=SystemClock(), report=lambda event, **_: None)
     try:
-        counts = supervisor.run(threading.Event(), max_episodes=1)
+        with (folder / "run.log").open("w") as log, redirect_stdout(log), redirect_stderr(log):
+            counts = supervisor.run(threading.Event(), max_episodes=1)
         assert (counts.logged, counts.env_errors) == (1, 0)
         assert counts.acknowledged == 1
+        report_episodes(folder)
     finally:
         ended.set()
         helper.join()
@@ -216,6 +223,28 @@ def play(folder: Path, *, guarded: bool) -> Played:
         clone.close()
         broker.stop()
     return Played(folder, clone.typed, pictures[0])
+
+
+def report_phone(folder: Path, clone: AdbClone) -> None:
+    """What commands tell of the phone, and a recording of it, into files of the folder."""
+    client = ("--serial", clone.daemon.serial, "--adb-port", clone.server.port)
+    record = ("--rounds", 1, "--record", folder / "recording.zip", "--hide", SECRETS["owner"])
+    told(folder / "phone.txt", ("doctor", *client, *record))
+    told(folder / "phone.txt", ("phone", "guard", "explain", *client, "--action", "tap:0.5,0.1"))
+
+
+def report_episodes(folder: Path) -> None:
+    """What commands tell of what was played, into a file of the folder."""
+    told(folder / "reports.txt", ("episodes", "list", "--data", folder))
+    store = ("--database", sqlite_url(folder / "cloud.db"))
+    told(folder / "reports.txt", ("audit", "--data", folder, *store))
+
+
+def told(file: Path, words: tuple[object, ...]) -> None:
+    """Run a command for people and for programs; what it says goes to the end of a file."""
+    with file.open("a") as out, redirect_stdout(out), redirect_stderr(out):
+        for form in ((), ("--json",)):
+            cli.run([str(word) for word in (*words, *form)])
 
 
 def bare(settings):
@@ -246,11 +275,18 @@ def contents(folder: Path) -> Iterator[tuple[str, bytes]]:
         yield f"{path}", data
         for found in re.finditer(rb"\x78[\x01\x5e\x9c\xda]", data):
             yield f"{path} zlib at {found.start()}", unfolded(data[found.start() :])
+        if zipfile.is_zipfile(path):
+            yield from ((f"{path} file", one) for one in unzipped(path))
         if data.startswith(b"SQLite format 3"):
             for value in values(path):
                 yield f"{path} row", value
                 if value[:1] == b"\x78":
                     yield f"{path} row, zlib", unfolded(value)
+
+
+def unzipped(path: Path) -> list[bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return [archive.read(name) for name in archive.namelist()]
 
 
 def unfolded(data: bytes) -> bytes:
@@ -309,7 +345,10 @@ def test_the_search_finds_what_is_not_hidden(tmp_path):
 
 def test_no_secret_is_in_anything_that_phone_broker_and_cloud_keep(owned):
     names = {path.name for path in owned.folder.rglob("*")}
-    assert {"phone.db", "cloud.db", "picture.png", "nats.log"} <= names
+    assert {"phone.db", "cloud.db", "picture.png", "nats.log", "run.log"} <= names
+    recorded = b"".join(unzipped(owned.folder / "recording.zip"))
+    assert b"org.example.mail" in recorded
+    assert "contacts_search" in (owned.folder / "reports.txt").read_text("utf-8")
     assert leaks(owned.folder) == set()
 
 

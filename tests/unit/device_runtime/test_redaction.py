@@ -1,4 +1,5 @@
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,7 @@ from device_runtime.redaction import (
     redact_goal,
     resolve,
 )
-from device_runtime.secret_patterns import RedactionRules
+from device_runtime.secret_patterns import RedactionRules, secrets_in
 from sync.vocabulary import Element, Observation, SlotRef, tap, type_text
 
 EDIT = "android.widget.EditText"
@@ -166,6 +167,40 @@ def test_codes_are_hidden_in_four_languages(text, expected):
 )
 def test_numbers_and_addresses_are_hidden_and_others_are_not(text, expected):
     assert hidden(text) == [expected]
+
+
+def lines_of(name):
+    return (Path(__file__).parent / "labels" / name).read_text("utf-8").splitlines()
+
+
+def kinds_in(text):
+    return [secret.kind for secret in secrets_in(text, OWNED_REDACTION)]
+
+
+def test_secrets_of_many_countries_and_forms_are_found():
+    rows = [line.rpartition("|") for line in lines_of("secrets.txt")]
+
+    assert [(text, kind) for text, _, kind in rows if kinds_in(text) != [kind]] == []
+    assert kinds_in("jane@exam\u200bple.org") == ["mail"]
+
+
+def test_times_dates_prices_and_order_numbers_are_no_secrets():
+    assert [text for text in lines_of("no_secrets.txt") if kinds_in(text)] == []
+
+
+@pytest.mark.parametrize("where", ["text", "description"])
+def test_a_secret_is_hidden_wherever_an_element_says_it(where):
+    shown = screen(Element(EDIT, (0, 0, 100, 100), editable=True, **{where: "PIN: 4829"}))
+
+    found = redact(shown, OWNED_REDACTION)
+
+    assert getattr(found.observation.elements[0], where) == "PIN: ⟨code_1⟩"
+    assert found.covered == ((0, 0, 100, 100),)
+
+
+def test_a_code_below_its_words_is_hidden_in_other_languages():
+    assert hidden("验证码", "482913") == ["验证码", "⟨code_1⟩"]
+    assert hidden("Votre code de vérification", "482 913")[1] == "⟨code_1⟩"
 
 
 def test_clones_keep_the_texts_that_their_tasks_are_about():
