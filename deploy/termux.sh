@@ -22,8 +22,9 @@ LONGEST_PAUSE_S=60
 
 # What Termux builds itself, so that pip need not: it has no wheels for Android.
 TERMUX_PACKAGES=(python python-numpy python-pillow python-onnxruntime python-cryptography
-  android-tools clang)
-# What is left: Python alone, but for msgspec, which clang builds in a minute.
+  android-tools clang rust binutils)
+# What is left: Python alone, but for msgspec, which clang builds in a minute, and typer's
+# pydantic-core, which takes Rust several.
 PYTHON_PACKAGES=(msgspec paho-mqtt rich securesystemslib structlog tuf typer)
 # Versions of these are Termux's business.
 PROVIDED='^(numpy|pillow|onnxruntime|cryptography|cffi|pycparser|protobuf|flatbuffers)=='
@@ -46,6 +47,9 @@ install() {
   local pins
   pins=$(mktemp)
   grep -vE "$PROVIDED" "$REPOSITORY/requirements.lock" >"$pins"
+  # Rust's builder asks for it: see PyO3/maturin#3153.
+  ANDROID_API_LEVEL=$(getprop ro.build.version.sdk 2>/dev/null || true)
+  export ANDROID_API_LEVEL
   pip install --constraint "$pins" "${PYTHON_PACKAGES[@]}"
   rm -f "$pins"
   pip install --no-deps "$REPOSITORY"

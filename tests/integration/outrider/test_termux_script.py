@@ -100,6 +100,16 @@ def test_what_termux_ships_is_not_built_by_pip(termux):
     assert not any(line.startswith(("numpy==", "onnxruntime==", "pillow==")) for line in pins)
 
 
+def test_what_rust_has_to_build_is_told_the_phones_android(termux):
+    termux.stub("pkg")
+    termux.stub("python")
+    termux.stub("getprop", '[ "$1" = ro.build.version.sdk ] && echo 34')
+    termux.stub("pip", f'echo "$ANDROID_API_LEVEL" >>{termux.folder}/level')
+    assert termux("install").returncode == 0
+    assert {"rust", "binutils"} <= set(termux.calls()[0].split())
+    assert (termux.folder / "level").read_text().split() == ["34", "34"]
+
+
 def test_every_package_that_the_runtime_depends_on_is_installed(termux, root):
     import re
     import tomllib
