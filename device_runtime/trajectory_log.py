@@ -65,6 +65,7 @@ class LogCounts:
         parked: episodes whose upload the cloud refused for good.
         env_errors: episodes that ended because the environment broke.
         env_steps: steps of all logged episodes.
+        refused: episodes that a rule or the owner ended; like env_errors they are judged by nobody.
     """
 
     logged: int
@@ -72,6 +73,7 @@ class LogCounts:
     parked: int
     env_errors: int
     env_steps: int
+    refused: int
 
 
 class TrajectoryLog:
@@ -180,15 +182,15 @@ class TrajectoryLog:
 
     def counts(self) -> LogCounts:
         """How much was played, and how much of it the cloud has committed."""
-        logged, env_errors, env_steps = self.connection.execute(
-            "SELECT count(*), coalesce(sum(end_reason = 'env_error'), 0), coalesce(sum(steps), 0) "
-            "FROM episodes"
+        logged, env_errors, env_steps, refused = self.connection.execute(
+            "SELECT count(*), coalesce(sum(end_reason = 'env_error'), 0), coalesce(sum(steps), 0), "
+            "coalesce(sum(end_reason = 'guard'), 0) FROM episodes"
         ).fetchone()
         waiting, parked = self.connection.execute(
             "SELECT count(*), coalesce(sum(parked_reason IS NOT NULL), 0) FROM outbox "
             "WHERE seq IN (SELECT upload_seq FROM episodes)"
         ).fetchone()
-        return LogCounts(logged, logged - waiting, parked, env_errors, env_steps)
+        return LogCounts(logged, logged - waiting, parked, env_errors, env_steps, refused)
 
     def outbox_counts(self) -> tuple[int, int]:
         """Messages that the cloud has not committed yet, and those it refused for good."""

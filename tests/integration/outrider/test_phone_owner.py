@@ -169,6 +169,7 @@ class Running:
     def last_episode(self):
         log = TrajectoryLog.open(self.settings.database, clock=SystemClock(), new_id=new_uuid7)
         with closing(log):
+            assert log.counts().refused >= 1
             return list(log.episodes())[-1]
 
     @property
