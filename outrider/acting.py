@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from outrider.errors import CommandError, MisuseError
@@ -148,18 +150,24 @@ def installed_actor(
 ) -> Actor:
     """What is installed in a phone's folder; the base as it is where nothing is.
 
+    Where the release came with a base of its own, that is what acts, unless `base` is named.
+
     Raises:
         MisuseError: it belongs to another base, or there is no base.
         InstalledFilesError: the folder is damaged.
     """
     from apps_mock.actors import Actors
     from device_runtime.errors import InstallError
+    from device_runtime.held_bases import HeldBases
     from device_runtime.slots import Slots
 
-    onnx = _base_policy(base, cache, quantisation)
     slots = Slots(phone)
     installed = slots.checked(slots.state().active)
     adapter = installed.read()
+    held = HeldBases(phone)
+    if base is None and adapter is not None and held.holds(adapter.base_digest):
+        base = held.path(adapter.base_digest)
+    onnx = _base_policy(base, cache, quantisation)
     if adapter is None or installed.release is None:
         return Actor(RELEASE, Actors(onnx), digest=onnx.base_digest)
     try:
@@ -188,6 +196,19 @@ def _base_policy(base: Path | None, cache: Path, quantisation: Quantisation) -> 
     return OnnxPolicy(graphs_of(base, cache), quantisation=quantisation)
 
 
+def _laid(packed: bytes, digest: str, cache: Path) -> Path:
+    """The folder in `cache` with the files of a base that came in a bundle."""
+    from sync.base_file import is_whole, unpack_base
+
+    folder = cache / f"{digest}-{sha256(packed).hexdigest()[:16]}"
+    if not is_whole(folder, digest=digest):
+        cache.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix="bundle-", dir=cache) as aside:
+            unpack_base(packed, Path(aside) / folder.name, digest=digest)
+            (Path(aside) / folder.name).replace(folder)
+    return folder
+
+
 def _release_of(bundle: Path | None, base: Path | None, quantisation: Quantisation) -> Actor:
     from apps_mock.actors import Actors
     from device_runtime.errors import InstallError
@@ -195,12 +216,15 @@ def _release_of(bundle: Path | None, base: Path | None, quantisation: Quantisati
     from sync.adapter_file import adapter_digest, unpack
     from sync.releases import read_bundle
 
-    onnx = _base_policy(base, cache_dir(), quantisation)
     if bundle is None:
+        onnx = _base_policy(base, cache_dir(), quantisation)
         return Actor(RELEASE, Actors(onnx), digest=onnx.base_digest)
     try:
         parts = read_bundle(bundle)
         release = parts.release()
+        if base is None and parts.base is not None:
+            base = _laid(parts.base, release.base_digest, cache_dir())
+        onnx = _base_policy(base, cache_dir(), quantisation)
         _require_base(release, onnx)
         if adapter_digest(parts.adapter) != release.adapter_digest:
             raise MisuseError(f"{bundle} does not hold the adapter it describes: fetch it anew")

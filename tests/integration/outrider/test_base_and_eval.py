@@ -147,6 +147,19 @@ def test_release_of_a_bundle_acts(base, fleet, capsys):
     assert [row["steps"] for row in rows[:-1]] != [row["steps"] for row in plain[:-1]]
 
 
+def test_bundle_that_brings_its_base_needs_no_other(base, tmp_path, capsys):
+    fleet = tmp_path / "fleet"
+    Repository.create(fleet / "tuf", fleet / "keys", clock=SystemClock())
+    code, made, _ = run_json(capsys, "release", "publish", "--base", base, "--data", fleet)
+    assert code == 0
+    options = ("eval", "--suite", "clock", "--n", 6)
+    code, rows, _ = run_json(capsys, *options, "--bundle", made[-1]["bundle"])
+    assert code == 0
+    assert rows[-1]["release_id"] == made[-1]["release_id"]
+    _, plain, _ = run_json(capsys, *options, "--base", base)
+    assert rows[:-1] == plain[:-1]
+
+
 def test_bundle_of_another_base_is_refused(fleet, tmp_path, capsys):
     other = tmp_path / "other"
     assert cli.run([*map(str, TRAIN), "--seed", "9", "--test-n", "6", "--out", str(other)]) == 0
