@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import shutil
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from outrider.errors import CommandError, MisuseError
@@ -53,8 +56,6 @@ def learnt_adapter(data: Path, base: LayoutT5, *, base_digest: str) -> dict[str,
         MisuseError: nothing was learnt there, or for another base.
         CheckpointError: the checkpoint cannot be read.
     """
-    import copy
-
     from cloud_learner.checkpoints import load_checkpoint
     from cloud_learner.learning import identity_of
     from exporters import lora
@@ -68,7 +69,11 @@ def learnt_adapter(data: Path, base: LayoutT5, *, base_digest: str) -> dict[str,
     if rank is None:
         return dict(latest.tensors)
     identity = identity_of(base, base_digest=base_digest, rank=rank)
-    checkpoint = load_checkpoint(cloud / "checkpoints", network=identity)
+    with TemporaryDirectory(prefix="outrider-export-") as folder:
+        # a copy: reading cleans up after dead learners, and this one may be alive
+        for file in (cloud / "checkpoints").glob("learner*.pt"):
+            shutil.copy(file, folder)
+        checkpoint = load_checkpoint(Path(folder), network=identity)
     if checkpoint is None or not checkpoint.adapter:
         return dict(latest.tensors)
     network = lora.attach(copy.deepcopy(base), rank)
