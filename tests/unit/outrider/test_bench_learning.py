@@ -180,5 +180,5 @@ def test_a_fleet_plays_the_scene_and_nothing_else(tmp_path):
     assert set(read.new_apps) == {template.app for template in chosen_templates()}
     assert set(read.templates) == {*SHORT, *LONG}
     assert (read.old_apps, read.new_share, read.demonstrations) == ((), 1.0, 1)
-    assert (read.evaluate_new, read.gate.per_template) == (480, 5)
+    assert (read.evaluate_new, read.gate.per_template) == (480, 9)
     assert not read.curriculum.enabled
