@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 _BASES_DIR = Path(__file__).parent / "bases"
-DEFAULT_BASE_DIR = _BASES_DIR / "layout_t5_scene"
-"""The base that ships with the project."""
+DEFAULT_BASE_DIR = _BASES_DIR / "layout_t5_s"
+"""The base that ships with the project: it was shown every app."""
 
 CARD_FILE = "card.json"
 GRAPHS_DIR = "graphs"
