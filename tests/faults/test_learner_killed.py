@@ -129,7 +129,6 @@ def require_whole_curve(one: Campaign) -> None:
     assert reported["round"] == one.rounds
 
 
-@pytest.mark.slow
 def test_killed_inside_a_checkpoint_it_goes_on(tmp_path):
     with campaign(tmp_path / "killed", rounds=4) as one:
         assert one.run(phase="warm_up") == 0
