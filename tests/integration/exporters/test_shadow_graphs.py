@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 
 from device_runtime.candidate import CandidateFolder
-from device_runtime.policy import OnnxPolicy
+from device_runtime.errors import InstallError
+from device_runtime.policies import Policies
 from device_runtime.shadow import Screen, ShadowLimits
 from device_runtime.shadow_run import Shadow, sides_of
 from sync.adapter_file import pack, unpack
 from sync.clock import SystemClock
 from sync.grammar import ACTION_TYPES
 from sync.releases import Reason
-from sync.vocabulary import FACTORY_RELEASE
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = pytest.mark.integration
 LIMITS = ShadowLimits(slow_ms=60_000.0, slowest_ms=120_000.0)  # a busy machine is not the question
 
 
 @pytest.fixture(scope="module")
 def policy(base_dir):
-    return OnnxPolicy(base_dir)
+    return Policies(base_dir)
 
 
 @pytest.fixture
@@ -61,7 +61,8 @@ def test_an_adapter_that_changes_nothing_agrees_with_the_factory(score, policy, 
     assert outcome.figures.agreement == 1.0
     assert outcome.figures.log_prob_difference_p95 < 1e-4
     assert outcome.figures.latency_ms_p50 > 0.0
-    assert policy.loaded == (FACTORY_RELEASE,)  # nothing stays loaded
+    with pytest.raises(InstallError):
+        policy.graphs_for("shadow-candidate")  # nothing stays loaded
 
 
 def test_a_trained_adapter_is_told_apart_by_its_figures_and_passes(score, tensors):
@@ -75,10 +76,11 @@ def test_a_candidate_is_compared_with_the_release_that_acts(score, tensors):
 
 
 def test_an_adapter_whose_outcome_is_no_number_is_refused(score, tensors):
-    huge = {name: np.full_like(value, 3e38) for name, value in tensors.items()}
+    huge = {name: np.full_like(value, 1e12) for name, value in tensors.items()}
     assert score(huge).reason is Reason.NOT_FINITE
 
 
+@pytest.mark.slow
 def test_an_adapter_that_does_one_thing_only_is_refused(score, tensors):
     """Its type head shouts "back" whatever the decoder says."""
     collapsed = {
@@ -87,15 +89,16 @@ def test_an_adapter_that_does_one_thing_only_is_refused(score, tensors):
     }
     (head,) = [name for name in tensors if name.endswith("type_head.lora_b")]
     first = head.replace("lora_b", "lora_a")
-    # |h A| B: the same direction in A twice, once with each sign, so that one of both is positive
-    collapsed[first] = np.ones_like(tensors[first])
     loud = np.zeros_like(tensors[head])
-    loud[:, ACTION_TYPES.index("back")] = 100.0
-    for sign in (1.0, -1.0):
-        outcome = score({**collapsed, head: sign * loud})
-        if outcome.reason is not None:
+    loud[0, ACTION_TYPES.index("back")] = 100.0
+    reasons = set()
+    for width in range(len(tensors[first])):  # along a part of the state that hardly changes sign
+        collapsed[first] = np.zeros_like(tensors[first])
+        collapsed[first][width, 0] = 1.0
+        reasons |= {score({**collapsed, head: sign * loud}).reason for sign in (1.0, -1.0)}
+        if reasons - {None}:
             break
-    assert outcome.reason in {Reason.ONE_ACTION, Reason.IMPOSSIBLE_ACTIONS}
+    assert Reason.ONE_ACTION in reasons
 
 
 def test_an_adapter_of_another_base_is_refused_by_the_loaders_reason(score, tensors):
