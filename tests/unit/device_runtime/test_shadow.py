@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -61,7 +62,7 @@ class FakeSide:
     """Answers by rule; each answer takes `takes_s` on the clock."""
 
     clock: ManualClock
-    choose: object = lambda index: (index % 3, index)
+    choose: Callable[[int], tuple[int, ...]] = lambda index: (index % 3, index)
     takes_s: float = 0.01
     finite: bool = True
     masked: bool = False
