@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import contextmanager
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
