@@ -65,7 +65,7 @@ class Campaign:
                 f"more_apps = {json.dumps(self.apps()[1:])}",
                 f"templates = {json.dumps(names)}",
                 "old_apps = []",
-                "demonstrations = 1",
+                "demonstrations = 2",
                 "new_share = 1.0",
                 f"evaluate_new = {self.test_n}",
                 "evaluate_old = 0",

@@ -58,7 +58,7 @@ class StartRecipe:
     """
 
     seed: int
-    demonstrations: int = 1
+    demonstrations: int = 2
     noise: float = 0.05
     updates: int = 120
     batch: int = 64

@@ -102,7 +102,7 @@ def test_hopeless_templates_are_shown_within_the_limit_and_counted(start, tmp_pa
     shown = {name: tally.shown for name, tally in arena.record.templates.items()}
     assert max(shown.values()) <= 8
     assert any(shown.get(name, 0) for name in LONG)
-    assert sum(shown.values()) == len(SHORT) + len(arena.record.shown)
+    assert sum(shown.values()) == len(start.demonstrations) + len(arena.record.shown)
 
 
 @pytest.mark.parametrize("name", [*ALGORITHMS, "bc"])

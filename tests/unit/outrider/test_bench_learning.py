@@ -148,7 +148,7 @@ def test_a_start_is_known_by_everything_that_decides_it():
         for recipe in (
             StartRecipe(1),
             StartRecipe(2),
-            StartRecipe(1, demonstrations=2),
+            StartRecipe(1, demonstrations=3),
             StartRecipe(1, updates=151),
             StartRecipe(1, size="M"),
         )
@@ -179,6 +179,6 @@ def test_a_fleet_plays_the_scene_and_nothing_else(tmp_path):
 
     assert set(read.new_apps) == {template.app for template in chosen_templates()}
     assert set(read.templates) == {*SHORT, *LONG}
-    assert (read.old_apps, read.new_share, read.demonstrations) == ((), 1.0, 1)
+    assert (read.old_apps, read.new_share, read.demonstrations) == ((), 1.0, 2)
     assert (read.evaluate_new, read.gate.per_template) == (480, 9)
     assert not read.curriculum.enabled
