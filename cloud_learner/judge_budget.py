@@ -2,7 +2,7 @@
 
 A request is let through only where the most that it can cost still fits. An endpoint that does not
 say what an answer cost is believed to have cost that most. Thread-safe. The spending itself is kept
-in this process, or by all judging workers together (`judge_spending`).
+in this process, or by all judging workers together (`spending_store`).
 """
 
 from __future__ import annotations

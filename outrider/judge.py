@@ -279,8 +279,8 @@ def _model_judge(
     from cloud_learner.judge_budget import Budget, OwnSpending, Spending
     from cloud_learner.judge_client import JudgeClient
     from cloud_learner.judge_ledger import LEDGER_NAME, JudgeLedger
-    from cloud_learner.judge_spending import SharedSpending
     from cloud_learner.settings import ServiceSettings
+    from cloud_learner.spending_store import SharedSpending
     from sync.clock import SystemClock
 
     if not settings.url:

@@ -15,7 +15,7 @@ from cloud_learner.judge_client import JudgeClient
 from cloud_learner.judge_ledger import JudgeLedger
 from cloud_learner.judge_run import JudgeRun, RunTotals
 from cloud_learner.judge_settings import JudgeSettings
-from cloud_learner.judge_spending import LEASE_S, SharedSpending
+from cloud_learner.spending_store import LEASE_S, SharedSpending
 from cloud_learner.store import Database, sqlite_url
 from sync.clock import ManualClock, SystemClock
 from sync.vocabulary import (
