@@ -264,9 +264,10 @@ class Learner:
             campaign_share=min(1.0, campaign.env_steps / max(campaign.env_steps_target, 1)),
             anchored_app=campaign.anchored_app,
         )
+        # told before the checkpoint is written: a round may be told twice, and never not at all
+        self._report({**figures, "unknown_version_episodes": float(self._unknown_versions)})
         if self.state.round_index % self._settings.rounds_per_release == 0:
             self._delivery.deliver(f"round-{self.state.round_index:05d}", AdapterKind.UPDATE)
-        self._report({**figures, "unknown_version_episodes": float(self._unknown_versions)})
 
     def _report(self, metrics: dict[str, float]) -> None:
         self._store.report(

@@ -192,5 +192,6 @@ if __name__ == "__main__":
     place = Path(sys.argv[1])
     network = made_network()
     prepare(place, episodes=int(sys.argv[2]))
+    print("ready", flush=True)  # noqa: T201 - orders are taken from now on
     for line in sys.stdin:
         print(obey(place, network, json.loads(line)), flush=True)  # noqa: T201 - the answer

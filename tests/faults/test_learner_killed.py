@@ -97,6 +97,8 @@ def campaign(folder: Path, *, rounds: int) -> Iterator[Campaign]:
         text=True,
     )
     try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
         yield Campaign(folder, process, rounds=rounds)
     finally:
         for stream in (process.stdin, process.stdout):
@@ -145,11 +147,11 @@ def test_killed_inside_a_checkpoint_it_goes_on(tmp_path):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_twenty_kills_at_random_leave_the_curve_of_a_run_without(tmp_path, seed):
     random = Random(seed)
-    with campaign(tmp_path / "undisturbed", rounds=12) as calm:
+    with campaign(tmp_path / "undisturbed", rounds=24) as calm:
         calm.finish()
         require_whole_curve(calm)
         expected, names = calm.curve(), calm.adapters()
-    with campaign(tmp_path / "killed", rounds=12) as one:
+    with campaign(tmp_path / "killed", rounds=24) as one:
         reached, kills = 0, 0
         for _ in range(20):
             order: dict[str, Any] = (
@@ -160,10 +162,8 @@ def test_twenty_kills_at_random_leave_the_curve_of_a_run_without(tmp_path, seed)
             phase = "learn" if reached else random.choice(["warm_up", "learn"])
             if not one.adapters():
                 phase = "warm_up"
-            before = reached
             reached = kill_and_look(one, {**order, "phase": phase}, reached)
             kills += reached < one.rounds
-            assert reached >= before
         one.finish()
         require_whole_curve(one)
         assert kills >= 10
