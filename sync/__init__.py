@@ -20,6 +20,7 @@ from sync.errors import (
 )
 from sync.vocabulary import (
     FACTORY_RELEASE,
+    OWN_TEMPERATURE,
     Action,
     ActionKind,
     Assignment,
@@ -62,6 +63,7 @@ from sync.vocabulary import (
 
 __all__ = [
     "FACTORY_RELEASE",
+    "OWN_TEMPERATURE",
     "Action",
     "ActionKind",
     "Assignment",
