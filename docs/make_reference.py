@@ -11,11 +11,13 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from apps_mock.tasks import templates
 from cloud_learner.algorithm_settings import ALGORITHMS
+from exporters.shipped import CARD_FILE, DEFAULT_BASE_DIR, base_without
 from outrider.cli import COMMANDS
 from sync.messages import KINDS
 from sync.topics import TABLE, Direction
@@ -149,13 +151,55 @@ def template_tables() -> str:
                 template.app,
                 str(template.oracle_steps),
                 ", ".join(template.tags),
+                *_successes(template.name),
                 template.phrasings[0],
             )
             for template in own
         ]
-        heads = ("template", "app", "steps", "tags", "a way to say it")
+        heads = ("template", "app", "steps", "tags", *BASE_ACTORS, "a way to say it")
         parts.append(f"## {suite} ({len(own)})\n\n{_table(heads, rows)}")
     return "\n\n".join(parts)
+
+
+BASE_ACTORS = ("base", "lexical", "random", "oracle")
+
+
+def _successes(template: str) -> list[str]:
+    """Success of the shipped base and of those beside it on a template's test tasks."""
+    for suite in _suite_figures(DEFAULT_BASE_DIR).values():
+        if (row := suite["templates"].get(template)) is not None:
+            return [f"{100 * row[actor]:.0f} %" for actor in BASE_ACTORS]
+    return ["–"] * len(BASE_ACTORS)
+
+
+def base_table() -> str:
+    """The shipped base's card: test success by suite, beside the scripted actors."""
+    return _base_rows(DEFAULT_BASE_DIR)
+
+
+def scene_base_table() -> str:
+    """The card of the base that the scene starts with."""
+    return _base_rows(base_without("tickets"))
+
+
+def _base_rows(folder: Path) -> str:
+    rows = [
+        (
+            suite,
+            str(found["n"]),
+            _percent(found),
+            *(_percent(found[name]) for name in ("held_out", *BASE_ACTORS[1:])),
+        )
+        for suite, found in _suite_figures(folder).items()
+    ]
+    heads = ("suite", "n", "test", "held-out wordings and looks", *BASE_ACTORS[1:])
+    return _table(heads, rows)
+
+
+@lru_cache
+def _suite_figures(folder: Path) -> dict[str, dict[str, Any]]:
+    card = json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))
+    return {suite: card["test"][suite] for suite in card["recipe"]["apps"]}
 
 
 def algorithm_table() -> str:
@@ -248,6 +292,8 @@ def _percent(figure: dict[str, Any]) -> str:
 
 TABLES = {
     "algorithms": algorithm_table,
+    "base": base_table,
+    "scene_base": scene_base_table,
     "learning": learning_table,
     "learning_curves": curve_table,
     "commands": command_table,
