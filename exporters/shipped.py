@@ -39,12 +39,18 @@ def base_without(app: str) -> Path:
     For a campaign that teaches an app: the default base may know it already. Where every shipped
     base was shown the app, the default.
     """
-    shown = {
-        path.parent: _read(path).get("recipe", {}).get("apps", [])
-        for path in sorted(_BASES_DIR.glob(f"*/{CARD_FILE}"))
-    }
+    shown = {base: card.get("recipe", {}).get("apps", []) for base, card in _cards().items()}
     fitting = [base for base, suites in shown.items() if app not in suites]
     return max(fitting, key=lambda base: len(shown[base]), default=DEFAULT_BASE_DIR)
+
+
+def base_with(digest: str) -> Path | None:
+    """The shipped base with this digest; None where none has it."""
+    return next((base for base, card in _cards().items() if card.get("digest") == digest), None)
+
+
+def _cards() -> dict[Path, dict[str, Any]]:
+    return {path.parent: _read(path) for path in sorted(_BASES_DIR.glob(f"*/{CARD_FILE}"))}
 
 
 def _read(path: Path) -> dict[str, Any]:

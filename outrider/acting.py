@@ -160,6 +160,7 @@ def installed_actor(
     from device_runtime.errors import InstallError
     from device_runtime.held_bases import HeldBases
     from device_runtime.slots import Slots
+    from exporters.shipped import base_with
 
     slots = Slots(phone)
     installed = slots.checked(slots.state().active)
@@ -167,6 +168,8 @@ def installed_actor(
     held = HeldBases(phone)
     if base is None and adapter is not None and held.holds(adapter.base_digest):
         base = held.path(adapter.base_digest)
+    elif base is None and adapter is not None:
+        base = base_with(adapter.base_digest)
     onnx = _base_policy(base, cache, quantisation)
     if adapter is None or installed.release is None:
         return Actor(RELEASE, Actors(onnx), digest=onnx.base_digest)
@@ -212,6 +215,7 @@ def _laid(packed: bytes, digest: str, cache: Path) -> Path:
 def _release_of(bundle: Path | None, base: Path | None, quantisation: Quantisation) -> Actor:
     from apps_mock.actors import Actors
     from device_runtime.errors import InstallError
+    from exporters.shipped import base_with
     from outrider.graphs import cache_dir
     from sync.adapter_file import adapter_digest, unpack
     from sync.releases import read_bundle
@@ -224,6 +228,7 @@ def _release_of(bundle: Path | None, base: Path | None, quantisation: Quantisati
         release = parts.release()
         if base is None and parts.base is not None:
             base = _laid(parts.base, release.base_digest, cache_dir())
+        base = base or base_with(release.base_digest)
         onnx = _base_policy(base, cache_dir(), quantisation)
         _require_base(release, onnx)
         if adapter_digest(parts.adapter) != release.adapter_digest:

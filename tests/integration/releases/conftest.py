@@ -162,9 +162,9 @@ def make_nan_adapter():
         quantisation="fp32",
     )
     (length,) = struct.unpack_from("<I", data, 8)
-    header = json.loads(data[12 : 12 + length])
+    header = json.loads(zlib.decompress(data[12 : 12 + length]))
     values[3, 1] = np.nan
     body = values.ravel(order="F").tobytes()
     header["body_sha256"] = hashlib.sha256(body).hexdigest()
-    text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
+    text = zlib.compress(json.dumps(header, sort_keys=True, separators=(",", ":")).encode(), 9)
     return data[:8] + struct.pack("<I", len(text)) + text + zlib.compress(body, 9)

@@ -320,7 +320,6 @@ def test_command_prints_what_clients_parse(terminal, line, printed):
         ("am start -n org.no/.Main", 1),
         ("monkey -p org.no 1", 252),
         ("uiautomator events", 2),
-        ("screencap", 2),
         ("wm fly", 255),
         ("pm install /sdcard/none.apk", 1),
         ("am fly", 255),

@@ -468,6 +468,7 @@ def test_refactoring_leaves_a_seeded_run_as_it_was(make_bench, trajectories, dem
         **WEIGHTS,
         trajectories_per_update=3,
         demo_steps_new=2,
+        demo_steps_old=0,
         success_steps=2,
         max_grad_norm=1.0,
         repetition_penalty=0.4,

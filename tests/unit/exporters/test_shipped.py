@@ -10,7 +10,7 @@ import pytest
 
 from exporters.base import load_base, save_base, save_graphs
 from exporters.onnx_graph import export_base
-from exporters.shipped import DEFAULT_BASE_DIR, base_without, graphs_beside
+from exporters.shipped import DEFAULT_BASE_DIR, base_with, base_without, graphs_beside
 
 
 def test_a_base_without_graphs_offers_none(network, tmp_path):
@@ -65,3 +65,10 @@ def test_a_campaign_starts_with_a_base_that_was_not_shown_its_app():
 
 def test_an_app_that_every_base_knows_is_taught_to_the_default():
     assert base_without("settings") == DEFAULT_BASE_DIR
+
+
+def test_a_shipped_base_is_found_by_its_digest():
+    scene = base_without("tickets")
+    digest = json.loads((scene / "card.json").read_text())["digest"]
+    assert base_with(digest) == scene
+    assert base_with("0" * 64) is None
