@@ -208,8 +208,8 @@ class Learner:
             row = read[-1].row
 
     def _can_learn_from(self, one: LearnerEpisode) -> bool:
-        """Whether the episode was really played, by weights that this learner knows."""
-        if one.is_env_error or not one.episode.steps:
+        """Whether it was really played and judged, by weights that this learner knows."""
+        if one.is_env_error or one.is_unjudged or not one.episode.steps:
             return False
         if one.episode.assignment.actor != "release":
             return True

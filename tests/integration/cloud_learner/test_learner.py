@@ -155,8 +155,8 @@ class Cloud:
             state = connection.execute(select(CAMPAIGN.c.state)).scalar_one()
             connection.execute(update(CAMPAIGN).values(state={**state, "phase": phase}))
 
-    def ingest(self, episodes, *, won=lambda index: index % 3 == 0) -> None:
-        """Store episodes in this order, as ingest does."""
+    def ingest(self, episodes, *, won=lambda index: index % 3 == 0, judged=True) -> None:
+        """Store episodes in this order, as ingest does; without a verdict if nobody judged."""
         for index, episode in enumerate(episodes):
             score = 1.0 if won(index) else 0.0
             verdict = Verdict(episode.id, "state", "1", VerdictSource.CODE, score, progress=score)
@@ -164,7 +164,9 @@ class Cloud:
             with self.database.write() as connection:
                 origin = Origin(episode.device_id, "install", self.seq, 1)
                 assert record_episode(
-                    connection, origin, EpisodeUpload(episode=episode, verdicts=(verdict,))
+                    connection,
+                    origin,
+                    EpisodeUpload(episode=episode, verdicts=(verdict,) if judged else ()),
                 )
 
     def learner(self, settings=QUICK, *, export=None, cpu_time_s=None) -> Learner:
@@ -295,6 +297,14 @@ def test_defect_6_env_errors_are_consumed_and_never_a_reward(warmed, training):
     run(learner)
 
     assert [row["training_success"] for row in cloud.metrics()] == [1.0]
+
+
+def test_what_nobody_judged_is_consumed_and_never_a_failure(warmed, training):
+    cloud, learner = warmed
+    cloud.ingest(training[:4], judged=False)
+    run(learner)
+    assert cloud.state()["consumed_row"] == 10
+    assert cloud.metrics() == []
 
 
 def test_defect_8_rows_are_read_once_in_order_and_acknowledged_by_watermark(warmed, training):
