@@ -107,6 +107,22 @@ class Trajectory:
     left_out: int = 0
     group_id: str = ""
 
+    @staticmethod
+    def of(
+        episode: Episode, steps: Sequence[StepSample], *, row: int, app: str, success: bool
+    ) -> Trajectory:
+        """The trajectory of an episode whose steps are samples now, of any family."""
+        return Trajectory(
+            row=row,
+            episode_id=episode.id,
+            template=episode.assignment.template,
+            app=app,
+            success=success,
+            steps=list(steps),
+            left_out=sum(not step.usable for step in steps),
+            group_id=episode.assignment.group_id,
+        )
+
 
 def trajectory_of(
     episode: Episode, table: TextTable, *, row: int, app: str, success: bool, taught: bool = False
@@ -120,16 +136,7 @@ def trajectory_of(
         _sample(step, encoded, table, taught=taught)
         for step, encoded in zip(episode.steps, encode_episode(episode), strict=True)
     ]
-    return Trajectory(
-        row=row,
-        episode_id=episode.id,
-        template=episode.assignment.template,
-        app=app,
-        success=success,
-        steps=steps,
-        left_out=sum(not step.usable for step in steps),
-        group_id=episode.assignment.group_id,
-    )
+    return Trajectory.of(episode, steps, row=row, app=app, success=success)
 
 
 def _sample(step: Step, encoded: EncodedInput, table: TextTable, *, taught: bool) -> LayoutSample:

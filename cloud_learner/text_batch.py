@@ -77,16 +77,7 @@ def text_trajectory_of(
         )
         for step in episode.steps
     ]
-    return Trajectory(
-        row=row,
-        episode_id=episode.id,
-        template=episode.assignment.template,
-        app=app,
-        success=success,
-        steps=steps,
-        left_out=sum(not step.usable for step in steps),
-        group_id=episode.assignment.group_id,
-    )
+    return Trajectory.of(episode, steps, row=row, app=app, success=success)
 
 
 def _seen(

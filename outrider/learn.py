@@ -152,7 +152,7 @@ def learner_settings(
     try:
         chosen = settings_of(learner)
     except ValueError as error:
-        raise MisuseError(str(error)) from error
+        raise MisuseError(f"--learner: {error}") from error
     if control_cpu_s is not None:
         chosen = replace(chosen, control_cpu_s=control_cpu_s)
     if warm_up_updates is not None:

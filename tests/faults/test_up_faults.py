@@ -91,7 +91,7 @@ def stop_with_rows_outstanding(cloud, folder):
         (["--config", "nowhere.toml"], 2, "cannot be read"),
         (["--minutes", "0"], 2, "--minutes"),
         (["--port", "99999"], 2, "--port"),
-        (["--learner", "magic"], 2, "no learner is called"),
+        (["--learner", "magic"], 2, "--learner"),
     ],
 )
 def test_what_cannot_work_is_one_line_and_leaves_nothing(tmp_path, capsys, words, code, says):
