@@ -18,7 +18,7 @@ from device_runtime.errors import TrajectoryLogError
 from sync import inbox
 from sync.clock import Clock
 from sync.codec import EncodedBody, decode_body, decode_verdict, encode_verdict
-from sync.database import create_schema, open_database, read_meta, transaction
+from sync.database import create_schema, open_database, read_meta, statements, transaction
 from sync.errors import RejectedError
 from sync.messages import EpisodeUpload, Event
 from sync.outbox import depth, enqueue, parked
@@ -269,7 +269,7 @@ def _migrate(connection: sqlite3.Connection) -> None:
                 f"the log has version {version}, this program knows {SCHEMA_VERSION}: update it"
             )
         for script in _scripts()[version:]:
-            for statement in _statements(script):
+            for statement in statements(script):
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
@@ -281,16 +281,6 @@ def _scripts() -> list[str]:
         key=lambda item: item.name,
     )
     return [item.read_text("utf-8") for item in scripts]
-
-
-def _statements(script: str) -> Iterator[str]:
-    """The statements of an SQL file; `executescript` would commit the open transaction."""
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
 
 
 def _facts(episode: Episode, verdicts: tuple[Verdict, ...]) -> tuple[str | int | float | None, ...]:

@@ -1,8 +1,11 @@
 """The device's SQLite file as the wire uses it: how it is opened, its tables, who it is.
 
 Several connections meet in the file (trajectory log, session, command line): write-ahead logging
-lets them read beside one writer, and a busy writer is waited for. `create_schema` is idempotent and
-works inside a caller's transaction.
+lets them read beside one writer, and a busy writer is waited for.
+
+The tables have a version. Each is one numbered script in `sync/schema`, never changed once it was
+released; `create_schema` runs those that a file lacks, in order, in one transaction, so an old file
+is wholly brought up to date or not touched.
 """
 
 from __future__ import annotations
@@ -16,7 +19,9 @@ from typing import Final
 
 from sync.errors import IntegrityError
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
+"""Number of the last script in `sync/schema`."""
+
 BUSY_TIMEOUT_S: Final = 10.0
 
 
@@ -48,10 +53,16 @@ def transaction(conn: sqlite3.Connection) -> Iterator[None]:
 
 
 def create_schema(conn: sqlite3.Connection, *, install_id: str) -> None:
-    """Create the wire's tables where they are missing; `install_id` names a new database.
+    """Bring the wire's tables to this version, keeping every row; `install_id` names a new file.
 
-    Raises: IntegrityError: the file was written by newer code.
+    Idempotent. Works inside the caller's transaction, or in one of its own where there is none.
+
+    Raises: IntegrityError: the file was written by newer code, or its version cannot be read.
     """
+    if not conn.in_transaction:
+        with transaction(conn):
+            create_schema(conn, install_id=install_id)
+        return
     version = _version(conn)
     if version > SCHEMA_VERSION:
         raise IntegrityError(
@@ -60,12 +71,21 @@ def create_schema(conn: sqlite3.Connection, *, install_id: str) -> None:
         )
     for number in range(version + 1, SCHEMA_VERSION + 1):
         script = files("sync").joinpath(f"schema/wire_{number:04d}.sql").read_text("utf-8")
-        for statement in script.split(";"):
-            if statement.strip():
-                conn.execute(statement)
+        for statement in statements(script):
+            conn.execute(statement)
         write_meta(conn, "schema_version", str(number))
     if read_meta(conn, "install_id") is None:
         write_meta(conn, "install_id", install_id)
+
+
+def statements(script: str) -> Iterator[str]:
+    """The statements of an SQL file, triggers whole; `executescript` would commit before it."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
 
 
 def read_meta(conn: sqlite3.Connection, key: str) -> str | None:
@@ -87,4 +107,11 @@ def _version(conn: sqlite3.Connection) -> int:
     known = conn.execute(
         "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'wire_meta'"
     ).fetchone()
-    return int(read_meta(conn, "schema_version") or 0) if known else 0
+    if not known:
+        return 0
+    said = read_meta(conn, "schema_version") or ""
+    if not said.isdecimal() or int(said) < 1:
+        raise IntegrityError(
+            f"the device's database names {said[:32]!r} as its version: restore it or move it away"
+        )
+    return int(said)
