@@ -24,17 +24,27 @@ import msgspec
 import structlog
 
 from sync import topics
-from sync.broker_accounts import BrokerState, load_state, random_password, save_state, write_private
+from sync.broker_accounts import (
+    OWNER,
+    RESERVED,
+    SERVICE,
+    BrokerState,
+    check_device_id,
+    load_state,
+    no_account,
+    random_password,
+    save_state,
+    write_private,
+)
+from sync.broker_address import MqttAddress
 from sync.broker_config import ACK_WAIT_S, BrokerFiles, BrokerPorts, broker_config
 from sync.clock import Clock, SystemClock
 from sync.errors import BrokerError
 from sync.local_ports import HOST, accepts, free_port, is_free, require_free
-from sync.mqtt import MqttAddress
 
-SERVICE: Final = "cloud"
-OWNER: Final = "owner"
+__all__ = ["OWNER", "SERVICE", "BrokerProcess", "local_address"]
+
 STATE_FILE: Final = "state.json"
-_RESERVED: Final = frozenset({SERVICE, OWNER})
 START_TIMEOUT_S: Final = 10.0
 STOP_TIMEOUT_S: Final = 5.0
 RELOAD_TIMEOUT_S: Final = 5.0
@@ -103,7 +113,7 @@ class BrokerProcess:
     @property
     def devices(self) -> tuple[str, ...]:
         """Devices that have an account."""
-        return tuple(sorted(name for name in self._state.passwords if name not in _RESERVED))
+        return tuple(sorted(name for name in self._state.passwords if name not in RESERVED))
 
     def start(self) -> None:
         """Start the child and wait until it accepts connections. Does nothing while it runs.
@@ -161,11 +171,7 @@ class BrokerProcess:
             ValueError: a name that no topic can hold.
             BrokerError: the running broker did not take the change.
         """
-        wanted = [topics.check_name(one, "device id") for one in device_ids]
-        for name in _RESERVED.intersection(wanted):
-            raise ValueError(
-                f"{name!r} is an account of the broker's own: choose another device id"
-            )
+        wanted = [check_device_id(one) for one in device_ids]
         with self._lock:
             fresh = [one for one in wanted if one not in self._state.passwords]
             if fresh:
@@ -178,13 +184,19 @@ class BrokerProcess:
         self.add_devices([device_id])
         return self.address(device_id)
 
+    def set_password(self, device_id: str, password: str) -> MqttAddress:
+        """See BrokerAccounts; nats-server ends the device's connection with its old password."""
+        with self._lock:
+            if device_id in RESERVED or device_id not in self._state.passwords:
+                raise no_account(device_id)
+            self._state.passwords[device_id] = password
+            self._save_and_reload()
+        return self.address(device_id)
+
     def remove_device(self, device_id: str) -> None:
         """Revoke a device's account; the broker ends its connection. Idempotent."""
         with self._lock:
-            if (
-                device_id not in _RESERVED
-                and self._state.passwords.pop(device_id, None) is not None
-            ):
+            if device_id not in RESERVED and self._state.passwords.pop(device_id, None) is not None:
                 self._save_and_reload()
 
     def address(self, name: str = SERVICE) -> MqttAddress:
@@ -194,7 +206,7 @@ class BrokerProcess:
         """
         password = self._state.passwords.get(name)
         if password is None:
-            raise BrokerError(f"the broker has no account for {name!r}: add the device first")
+            raise no_account(name)
         return MqttAddress(
             host=HOST, port=self.port, client_id=name, username=name, password=password
         )

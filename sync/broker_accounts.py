@@ -1,14 +1,81 @@
-"""What a broker's directory remembers between two starts: the ports and each account's password."""
+"""Who may connect to a broker, and what its directory remembers of that between two starts."""
 
 from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Final, Protocol
 
 import msgspec
 
+from sync import topics
+from sync.broker_address import MqttAddress
 from sync.errors import BrokerError
+
+SERVICE: Final = "cloud"
+OWNER: Final = "owner"
+RESERVED: Final = frozenset({SERVICE, OWNER})
+
+
+class BrokerAccounts(Protocol):
+    """The accounts of a broker that we keep: one per device, one for the cloud, one for the owner.
+
+    Permissions are those of the topic table. A change holds when the call returns, and disturbs no
+    connection but that of the account it is about. Methods may be called from any thread.
+    """
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Devices that have an account, sorted."""
+        ...
+
+    def add_devices(self, device_ids: Iterable[str]) -> None:
+        """Make accounts for devices that have none.
+
+        Raises:
+            ValueError: a name that no topic can hold, or that is one of the broker's own.
+            BrokerError: the running broker did not take the change.
+        """
+        ...
+
+    def add_device(self, device_id: str) -> MqttAddress:
+        """Make an account for a device, unless it has one, and return its address."""
+        ...
+
+    def set_password(self, device_id: str, password: str) -> MqttAddress:
+        """Give a device another password; the old one opens no new connection from now on.
+
+        A broker may end the device's live connection with it, or leave it.
+
+        Raises: BrokerError: there is no such account, or the broker did not take the change.
+        """
+        ...
+
+    def remove_device(self, device_id: str) -> None:
+        """Revoke a device's account and end its live connection. Idempotent."""
+        ...
+
+    def address(self, name: str = SERVICE) -> MqttAddress:
+        """Where and as whom a device, the service or the owner connects.
+
+        Raises: BrokerError: there is no such account.
+        """
+        ...
+
+
+def check_device_id(device_id: str) -> str:
+    """`device_id` itself, if a device's account can have that name.
+
+    Raises: ValueError: no topic can hold it, or it is an account of the broker's own.
+    """
+    topics.check_name(device_id, "device id")
+    if device_id in RESERVED:
+        raise ValueError(
+            f"{device_id!r} is an account of the broker's own: choose another device id"
+        )
+    return device_id
 
 
 class BrokerState(msgspec.Struct, forbid_unknown_fields=True):
@@ -18,6 +85,11 @@ class BrokerState(msgspec.Struct, forbid_unknown_fields=True):
     mqtt_port: int = 0
     native_port: int = 0
     passwords: dict[str, str] = {}
+
+
+def no_account(name: str) -> BrokerError:
+    """What to raise where nobody has that name."""
+    return BrokerError(f"the broker has no account for {name!r}: add the device first")
 
 
 def random_password() -> str:

@@ -12,37 +12,22 @@ import ssl
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 from paho.mqtt.reasoncodes import ReasonCode
 
+from sync.broker_address import MqttAddress
 from sync.codec import MAX_WIRE_BYTES
 from sync.errors import LinkLostError
 from sync.ports import Connected, Disconnected, Incoming, Sink, Will
 
+__all__ = ["MqttAddress", "PahoTransport"]
+
 KEEPALIVE_S: Final = 30
 CONNECT_TIMEOUT_S: Final = 5.0
 FLUSH_TIMEOUT_S: Final = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class MqttAddress:
-    """Where a broker is and who we are to it.
-
-    Attributes:
-        client_id: the device id; a second connection with the same id ends the first.
-        certificates: file with the broker's certificate authority; None means no TLS.
-    """
-
-    host: str
-    port: int
-    client_id: str
-    username: str
-    password: str
-    certificates: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,6 +213,20 @@ def test_a_removed_device_is_thrown_out_and_stays_out(broker, connect):
         broker.address("phone-1")
 
 
+def test_a_device_with_a_new_password_is_refused_with_its_old_one(broker, connect):
+    broker.start()
+    old = broker.add_device("phone-1")
+    _, others_events, _ = connect(broker.add_device("phone-2"))
+    new = broker.set_password("phone-1", "another one")
+    _, _, refused = connect(old)
+    _, _, taken = connect(new)
+    assert isinstance(refused, Disconnected)
+    assert taken == Connected()
+    assert others_events.empty()
+    with pytest.raises(BrokerError, match="add the device first"):
+        broker.set_password("cloud", "mine now")
+
+
 @pytest.mark.parametrize("name", ["a.b", "", "cloud"])
 def test_a_device_cannot_have_a_name_that_breaks_topics_or_is_the_services(broker, name):
     with pytest.raises(ValueError, match=r"rename it|choose another"):
