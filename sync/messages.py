@@ -35,6 +35,8 @@ class Birth:
         templates: what it can be assigned.
         release_id: the release that plays now.
         channel: the release channel that it follows.
+        attributes: what it is, for choosing devices by (model, android, …).
+        credentials: version of the credentials that it connected with; 0 where it was not enrolled.
     """
 
     device_id: DeviceId
@@ -49,6 +51,8 @@ class Birth:
     boot_id: str = ""
     epoch: int = 0
     sent_at_ms: int = 0
+    attributes: dict[str, str] = field(default_factory=dict)
+    credentials: int = 0
     schema_version: int = SCHEMA_VERSION
 
 
@@ -88,6 +92,10 @@ class Health:
 
     Attributes:
         stopped: why it may not act; empty where it may.
+        oldest_unsent_s: age of the oldest row that waits to be sent.
+        clock_offset_ms: the cloud's clock minus the device's, once it was measured.
+        control_id: the last stop or start that it obeyed.
+        contended: somebody else connects under its name (see Acknowledgement).
     """
 
     at_ms: int
@@ -102,6 +110,10 @@ class Health:
     battery_percent: int | None = None
     temperature_c: float | None = None
     stopped: str = ""
+    oldest_unsent_s: float | None = None
+    clock_offset_ms: int | None = None
+    control_id: str = ""
+    contended: bool = False
     schema_version: int = SCHEMA_VERSION
 
 
@@ -163,6 +175,8 @@ class Acknowledgement:
         credit: how many rows the device may have outstanding from now on.
         server_epoch: new with each start of the cloud session: what was outstanding is lost.
         server_at_ms: the cloud's clock.
+        contended: another process connects under this device's name while this one lives: wait
+            long before connecting again once thrown off, or both throw each other off for ever.
     """
 
     install_id: str
@@ -171,6 +185,7 @@ class Acknowledgement:
     credit: int = 64
     server_epoch: str = ""
     server_at_ms: int = 0
+    contended: bool = False
     schema_version: int = SCHEMA_VERSION
 
 
@@ -288,6 +303,26 @@ class ReportedSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewCredentials:
+    """What a device is to connect with from soon on; it keeps the old ones until these worked.
+
+    The device stores them and says so by the event `credentials_stored`; only then does the broker
+    take the new password in place of the old one.
+
+    Attributes:
+        version: rises with each rotation.
+    """
+
+    version: int
+    password: str
+    schema_version: int = SCHEMA_VERSION
+
+    def __repr__(self) -> str:
+        """Without the password: representations end up in logs."""
+        return f"NewCredentials(version={self.version})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseAnnouncement:
     """A channel points at a release. A hint to look: only signed files are believed."""
 
@@ -308,7 +343,13 @@ ControlMessage = Stop | Start | OwnerAnswer
 """What an owner says to a device; heard at once, whatever the device is doing."""
 
 DownMessage = (
-    Acknowledgement | AssignmentBatch | Cancel | FileChunk | ControlMessage | DesiredSettings
+    Acknowledgement
+    | AssignmentBatch
+    | Cancel
+    | FileChunk
+    | ControlMessage
+    | DesiredSettings
+    | NewCredentials
 )
 InboxMessage = AssignmentBatch | Cancel | ReleaseAnnouncement
 """What a device's session hands to its owner."""
@@ -334,6 +375,7 @@ KINDS: Final[dict[str, type[Message]]] = {
     "start": Start,
     "desired_settings": DesiredSettings,
     "reported_settings": ReportedSettings,
+    "new_credentials": NewCredentials,
 }
 """Every message by the name that its envelope carries."""
 

@@ -158,6 +158,14 @@ DESIRED: Final = TopicKind(
     messages=("desired_settings",),
     purpose="how a device's settings are to be; the highest version counts",
 )
+CREDENTIALS: Final = TopicKind(
+    "credentials",
+    Direction.DOWN,
+    1,
+    retain=False,
+    messages=("new_credentials",),
+    purpose="what a device is to connect with from soon on",
+)
 RELEASE: Final = TopicKind(
     "release",
     Direction.BROADCAST,
@@ -182,6 +190,7 @@ TABLE: Final = (
     CONTROL,
     ANSWER,
     DESIRED,
+    CREDENTIALS,
     RELEASE,
 )
 
