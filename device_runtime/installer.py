@@ -39,6 +39,7 @@ from device_runtime.slots import (
 from device_runtime.transitions import InstallState, Transition, TransitionReporter
 from sync.adapter_file import AdapterFile, unpack
 from sync.clock import Clock, SystemClock
+from sync.cohorts import CohortPhone
 from sync.errors import ProjectError, RejectedError
 from sync.releases import Bundle, Reason, read_bundle, require_fits, require_newer
 from sync.trust import TrustedClient, enrol_root
@@ -83,6 +84,7 @@ class Installer:
     Args:
         phone_dir: the phone's folder, enrolled.
         client: verifies against the phone's own root.
+        phone: what staged releases tell phones apart by; None is offered none.
         base: the base that the phone was set up with; as enrolled where not given.
         probe: loads an adapter as the policy would; raises a `ProjectError` where it cannot.
         shadow: scores a candidate before its trial; None tries it without.
@@ -95,6 +97,7 @@ class Installer:
         phone_dir: Path,
         client: TrustedClient,
         *,
+        phone: CohortPhone | None = None,
         base: PhoneBase | None = None,
         probe: Callable[[AdapterFile], None] | None = None,
         shadow: Shadows | None = None,
@@ -108,6 +111,7 @@ class Installer:
         self._candidate = CandidateFolder(phone_dir)
         self._bases = HeldBases(phone_dir)
         self._client = client
+        self._phone = phone
         self._probe = probe
         self._shadow = shadow
         self._enter = TransitionReporter(report, SystemClock() if clock is None else clock)
@@ -150,7 +154,7 @@ class Installer:
         """
         release: Release | None = None
         try:
-            release = self._client.channel(channel)
+            release = self._client.channel(channel, self._phone)
             if release is None or not self._is_news(release):
                 return None
             if (kept := self._candidate.adapter(release)) is not None:

@@ -41,6 +41,7 @@ from outrider.output import Output
 from outrider.parent import stop_without_parent
 from sync.adapter_file import AdapterFile, FloatArray
 from sync.clock import Clock, SystemClock
+from sync.cohorts import CohortPhone, phone_of_birth
 from sync.errors import RejectedError
 from sync.messages import Birth, Role
 from sync.mqtt import MqttAddress, PahoTransport
@@ -214,6 +215,7 @@ def assemble(
                 None
                 if policy is None or role is Role.FARM
                 else shadow_of(settings, policy, clock, read_conditions),
+                phone=phone_of_birth(birth),
             ),
             host,
             channel=settings.channel,
@@ -303,6 +305,8 @@ def _installer(
     session: DeviceSession,
     policy: SharedPolicy | None,
     shadow: Shadow | None,
+    *,
+    phone: CohortPhone,
 ) -> Installer | None:
     """What installs releases; None where the phone was not enrolled or has no base network."""
     trust_dir = settings.phone_dir / "trust"
@@ -332,6 +336,7 @@ def _installer(
             trust_dir,
             ResumedFetch(fetch_from, trust_dir / "pieces", is_large=is_base_target),
         ),
+        phone=phone,
         base=PhoneBase(policy.base_digest, POLICY_IO_VERSION),
         probe=policy.probe,
         shadow=shadow,

@@ -24,6 +24,7 @@ from typing import TypeVar
 
 import msgspec
 
+from sync.cohorts import CohortPhone, StagedOffer
 from sync.errors import RejectedError
 from sync.vocabulary import Release, ReleaseId
 
@@ -77,12 +78,27 @@ class _Description(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ChannelPointer:
-    """Which release a channel asks its phones to run."""
+    """Which release a channel asks its phones to run.
+
+    Attributes:
+        staged: another release, for part of them.
+    """
 
     channel: str
     release_id: ReleaseId
     version: int
     schema_version: int = SCHEMA_VERSION
+    staged: StagedOffer | None = None
+
+    def offering(self, offer: StagedOffer | None) -> ChannelPointer:
+        """The same pointer with another offer beside it, or with none."""
+        return dataclasses.replace(self, staged=offer)
+
+    def for_phone(self, phone: CohortPhone | None) -> tuple[ReleaseId, int]:
+        """Id and version of the release that the channel has for `phone`; None: for any."""
+        if self.staged is not None and phone is not None and self.staged.includes(phone):
+            return self.staged.release_id, self.staged.version
+        return self.release_id, self.version
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +149,8 @@ def release_from_json(data: bytes) -> Release:
 def pointer_to_json(pointer: ChannelPointer) -> bytes:
     """The channel's pointer as canonical JSON."""
     require_channel(pointer.channel)
-    return _canonical(pointer)
+    fields = msgspec.to_builtins(pointer)
+    return _canonical({name: value for name, value in fields.items() if value is not None})
 
 
 def pointer_from_json(data: bytes) -> ChannelPointer:
@@ -142,7 +159,8 @@ def pointer_from_json(data: bytes) -> ChannelPointer:
     Raises: RejectedError: "malformed" or "too_large".
     """
     pointer = _decode(data, ChannelPointer)
-    if pointer.schema_version != SCHEMA_VERSION or not _ID.fullmatch(pointer.release_id):
+    named = [pointer.release_id] + ([pointer.staged.release_id] if pointer.staged else [])
+    if pointer.schema_version != SCHEMA_VERSION or not all(map(_ID.fullmatch, named)):
         raise _rejected("the channel's pointer cannot be used", Reason.MALFORMED)
     return pointer
 

@@ -24,6 +24,7 @@ from tuf.api.serialization.json import JSONSerializer
 from sync.adapter_file import adapter_digest
 from sync.base_file import packed_base_digest
 from sync.clock import Clock, SystemClock
+from sync.cohorts import StagedOffer
 from sync.durable_file import write_durably
 from sync.errors import IntegrityError, RejectedError
 from sync.published import (
@@ -169,6 +170,26 @@ class Repository(PublishedReleases):
         """
         self._point(channel, self.release(release_id))
         self._sign_all()
+
+    def offer(self, channel: str, offer: StagedOffer | None) -> None:
+        """Offer a release to part of a channel's phones; None takes back what was offered.
+
+        Whoever points the channel elsewhere takes it back, too.
+
+        Raises: RejectedError: "unknown_release"; "older_version" where the offered release is not
+            above the one that the channel points at, or the channel points nowhere.
+        """
+        current = self.channel(channel)
+        if offer is not None:
+            version = self.release(offer.release_id).version
+            if current is None or version != offer.version or version <= current.version:
+                raise RejectedError(
+                    f"release: {offer.release_id} is not above what {channel} points at",
+                    reason=Reason.OLDER_VERSION,
+                )
+        if current is not None and current.staged != offer:
+            self._add_target(channel_path(channel), pointer_to_json(current.offering(offer)))
+            self._sign_all()
 
     def renew(self, *, within_days: int = 7) -> bool:
         """Sign again what expires soon or was signed with an old key; True where something was.

@@ -26,6 +26,7 @@ from tuf.ngclient import Updater, UpdaterConfig
 from tuf.ngclient.fetcher import FetcherInterface
 
 from sync.adapter_file import MAX_FILE_BYTES, adapter_digest
+from sync.cohorts import CohortPhone
 from sync.durable_file import exclusive, write_durably
 from sync.errors import IntegrityError, RejectedError, TransientError
 from sync.published import base_path
@@ -143,16 +144,21 @@ class TrustedClient:
         with self._exclusive():
             self._start_session()
 
-    def channel(self, name: str) -> Release | None:
-        """What channel `name` points to now, after a refresh; None while it points nowhere."""
+    def channel(self, name: str, phone: CohortPhone | None = None) -> Release | None:
+        """What channel `name` has for `phone` now, after a refresh; None while it points nowhere.
+
+        Args:
+            phone: who asks, where the channel may offer a staged release to part of its phones.
+        """
         with self._exclusive():
             session = self._start_session()
             data = session.target(f"channels/{name}.json", MAX_DESCRIPTION_BYTES)
             if data is None:
                 return None
             pointer = pointer_from_json(data)
-            release = session.release(pointer.release_id)
-        if pointer.channel != name or release.version != pointer.version:
+            release_id, version = pointer.for_phone(phone)
+            release = session.release(release_id)
+        if pointer.channel != name or release.version != version:
             raise _rejected(f"the pointer of {name} contradicts itself", Reason.TAMPERED)
         return release
 
