@@ -88,7 +88,7 @@ def test_target_that_is_away_looks_like_one_that_hangs_up(proxy, target):
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         away = nobody.getsockname()[1]
     proxy.point_at(away)
-    with client(proxy) as peer, pytest.raises(ConnectionResetError):
+    with pytest.raises(ConnectionResetError), client(proxy) as peer:
         peer.recv(1)
     proxy.point_at(target)
     with client(proxy) as again:
