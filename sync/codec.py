@@ -15,6 +15,7 @@ import msgspec
 
 from sync.errors import RejectedError
 from sync.messages import KINDS, SCHEMA_VERSION, Message, kind_name
+from sync.versions import MINOR, OLDEST_MINOR
 from sync.vocabulary import Episode, Verdict
 
 ENVELOPE_VERSION: Final = 1
@@ -41,6 +42,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
         stream: "outbox" (seq = row of the outbox) or "live" (seq = counter of the boot).
         attempt: how often the row was sent, this time included.
         enc: how the body is encoded.
+        minor: the newest minor version that the sender speaks (sync.versions).
     """
 
     v: int
@@ -54,6 +56,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     enc: str
     body: bytes
     attempt: int = 1
+    minor: int = OLDEST_MINOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,7 @@ def sealed(
             enc=body.enc,
             body=body.data,
             attempt=attempt,
+            minor=MINOR,
         )
     )
 
@@ -155,6 +159,19 @@ def decode_message(envelope: Envelope) -> Message:
     Raises: RejectedError: see `decode_body`.
     """
     return decode_body(EncodedBody(envelope.kind, envelope.enc, envelope.body))
+
+
+def unknown_fields(envelope: Envelope, message: Message) -> int:
+    """How many fields of a body its reader does not know, at any depth: a newer writer's.
+
+    Args:
+        message: what `decode_message` made of the envelope.
+    """
+    raw = _inflate(EncodedBody(envelope.kind, envelope.enc, envelope.body))
+    read = _ENCODER.encode(message)
+    if raw == read:  # a writer of this version writes every field
+        return 0
+    return _surplus(msgspec.msgpack.decode(raw), msgspec.msgpack.decode(read))
 
 
 def encode_episode(episode: Episode) -> bytes:
@@ -235,6 +252,15 @@ def _bounded_inflate(data: bytes) -> bytes:
     if not inflater.eof or inflater.unused_data:
         raise _malformed("deflated body is cut off or has a tail")
     return raw
+
+
+def _surplus(said: object, read: object) -> int:
+    """Names in `said` that `read` lacks."""
+    if isinstance(said, dict) and isinstance(read, dict):
+        return sum(_surplus(said[name], read[name]) if name in read else 1 for name in said)
+    if isinstance(said, list) and isinstance(read, list):
+        return sum(map(_surplus, said, read))
+    return 0
 
 
 def _malformed(text: str) -> RejectedError:

@@ -1,7 +1,7 @@
 """One message of every kind with fixed values, and the bytes that each version made of them.
 
-`python -m tests.wire_samples` writes tests/golden/wire_vN.json for the version that the code
-writes. Run it after a field or a message was added on purpose; the files of earlier versions are
+`python -m tests.wire_samples` writes tests/golden/wire_vN.json for the minor version that the code
+speaks. Run it after a field or a message was added on purpose; the files of earlier versions are
 never written again: they are what old devices and old clouds really send.
 """
 
@@ -21,6 +21,7 @@ import msgspec
 
 from sync import codec
 from sync.messages import KINDS, SCHEMA_VERSION, Message
+from sync.versions import MINOR
 
 GOLDEN: Final = Path(__file__).parent / "golden"
 SENDER: Final = codec.Sender("phone-1", install_id="install-1", boot_id="boot-1")
@@ -44,13 +45,13 @@ def plain_body(payload: bytes) -> bytes:
 
 
 def read(version: int) -> dict[str, tuple[bytes, dict[str, Any]]]:  # Any: JSON
-    """What a version sent: by kind, the payload and what its body says."""
+    """What a minor version sent: by kind, the payload and what its body says."""
     text = (GOLDEN / f"wire_v{version}.json").read_text(encoding="utf-8")
     return {kind: (b64decode(one["bytes"]), one["says"]) for kind, one in json.loads(text).items()}
 
 
 def written() -> dict[str, dict[str, Any]]:  # Any: JSON
-    """What the file of the current version is to hold."""
+    """What the file of the current minor version is to hold."""
     return {
         kind: {
             "bytes": b64encode(payload := sealed(kind)).decode(),
@@ -102,6 +103,6 @@ def _plain(cls: type, name: str, default: object) -> Any:
 
 
 if __name__ == "__main__":
-    (GOLDEN / f"wire_v{SCHEMA_VERSION}.json").write_text(
+    (GOLDEN / f"wire_v{MINOR}.json").write_text(
         json.dumps(written(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
     )
