@@ -68,11 +68,32 @@ class Offline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScreenPicture:
+    """Which blob holds the picture of a screen that steps name.
+
+    Attributes:
+        screen: the steps' `Observation.screenshot`.
+        blob: SHA-256 of the blob's bytes.
+        media_type: what the bytes are.
+    """
+
+    screen: str
+    blob: bytes
+    size_bytes: int
+    media_type: str = "image/webp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeUpload:
-    """An ended episode and what its verifiers said."""
+    """An ended episode and what its verifiers said.
+
+    Attributes:
+        screens: pictures of its screens that can be asked for once it is committed.
+    """
 
     episode: Episode
     verdicts: tuple[Verdict, ...] = ()
+    screens: tuple[ScreenPicture, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
 
@@ -323,6 +344,71 @@ class NewCredentials:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BlobOffer:
+    """Blobs that a device can send, named by committed episodes; repeated until they are settled.
+
+    Attributes:
+        have: (SHA-256, size in bytes) of each.
+        lost: digests of blobs that it was asked for and does not have any more.
+    """
+
+    have: tuple[tuple[bytes, int], ...] = ()
+    lost: tuple[bytes, ...] = ()
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlobWant:
+    """Chunks that a device is asked to send; no others are taken.
+
+    Attributes:
+        ranges: (SHA-256 of the blob, number of the first chunk, how many).
+        store_id: names the cloud's store; another one holds nothing of what was sent before.
+    """
+
+    ranges: tuple[tuple[bytes, int, int], ...]
+    store_id: str = ""
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlobChunk:
+    """Part of a blob: 64 KiB of it, its last part less.
+
+    Attributes:
+        digest: SHA-256 of the whole blob.
+        offset: of the part, in bytes; a multiple of 64 KiB.
+        total: size of the whole blob in bytes.
+        crc32: of `data`.
+    """
+
+    digest: bytes
+    offset: int
+    total: int
+    data: bytes
+    crc32: int
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlobAck:
+    """What became of blobs that a device offered.
+
+    Attributes:
+        stored: digests that the cloud holds, whoever sent them.
+        refused: (digest, reason code) of blobs that the cloud will never take from this device.
+        unknown: digests that no committed episode names: offer them again much later.
+        store_id: as in BlobWant.
+    """
+
+    stored: tuple[bytes, ...] = ()
+    refused: tuple[tuple[bytes, str], ...] = ()
+    unknown: tuple[bytes, ...] = ()
+    store_id: str = ""
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseAnnouncement:
     """A channel points at a release. A hint to look: only signed files are believed."""
 
@@ -338,7 +424,11 @@ DurableMessage = EpisodeUpload | Event
 LiveMessage = Health | AssignmentsAccepted | FileRequest | OwnerQuestion | ReportedSettings
 """What a device sends when it is connected and forgets otherwise."""
 
-UpMessage = Birth | Offline | DurableMessage | LiveMessage
+BlobUpMessage = BlobOffer | BlobChunk
+BlobDownMessage = BlobWant | BlobAck
+"""How blobs travel: neither through the outbox nor through ingest."""
+
+UpMessage = Birth | Offline | DurableMessage | LiveMessage | BlobUpMessage
 ControlMessage = Stop | Start | OwnerAnswer
 """What an owner says to a device; heard at once, whatever the device is doing."""
 
@@ -350,6 +440,7 @@ DownMessage = (
     | ControlMessage
     | DesiredSettings
     | NewCredentials
+    | BlobDownMessage
 )
 InboxMessage = AssignmentBatch | Cancel | ReleaseAnnouncement
 """What a device's session hands to its owner."""
@@ -376,6 +467,10 @@ KINDS: Final[dict[str, type[Message]]] = {
     "desired_settings": DesiredSettings,
     "reported_settings": ReportedSettings,
     "new_credentials": NewCredentials,
+    "blob_offer": BlobOffer,
+    "blob_want": BlobWant,
+    "blob_chunk": BlobChunk,
+    "blob_ack": BlobAck,
 }
 """Every message by the name that its envelope carries."""
 

@@ -110,6 +110,22 @@ REPORTED: Final = TopicKind(
     messages=("reported_settings",),
     purpose="which settings a device goes by, and the version of the desired ones that it took",
 )
+HAVE: Final = TopicKind(
+    "have",
+    Direction.UP,
+    0,
+    retain=False,
+    messages=("blob_offer",),
+    purpose="blobs (pictures of screens) that a device can send; repeated until they are settled",
+)
+BLOB: Final = TopicKind(
+    "blob",
+    Direction.UP,
+    0,
+    retain=False,
+    messages=("blob_chunk",),
+    purpose="a chunk of a blob that was asked for; a lost one is asked for again",
+)
 ACK: Final = TopicKind(
     "ack",
     Direction.DOWN,
@@ -133,6 +149,14 @@ CHUNK: Final = TopicKind(
     retain=False,
     messages=("file_chunk",),
     purpose="answers a file request",
+)
+WANT: Final = TopicKind(
+    "want",
+    Direction.DOWN,
+    0,
+    retain=False,
+    messages=("blob_want", "blob_ack"),
+    purpose="which chunks of blobs the cloud asks a device for, and what became of blobs",
 )
 CONTROL: Final = TopicKind(
     "control",
@@ -184,9 +208,12 @@ TABLE: Final = (
     ACCEPTED,
     QUESTION,
     REPORTED,
+    HAVE,
+    BLOB,
     ACK,
     ASSIGNMENT,
     CHUNK,
+    WANT,
     CONTROL,
     ANSWER,
     DESIRED,
