@@ -24,31 +24,25 @@ import msgspec
 import structlog
 
 from sync import topics
-from sync.broker_accounts import (
-    OWNER,
-    RESERVED,
-    SERVICE,
-    BrokerState,
-    check_device_id,
-    load_state,
-    no_account,
-    random_password,
-    save_state,
-    write_private,
-)
+from sync.broker_accounts import OWNER, SERVICE, BrokerState, random_password, write_private
 from sync.broker_address import MqttAddress
 from sync.broker_config import ACK_WAIT_S, BrokerFiles, BrokerPorts, broker_config
 from sync.clock import Clock, SystemClock
 from sync.errors import BrokerError
 from sync.local_ports import HOST, accepts, free_port, is_free, require_free
+from sync.nats_accounts import (
+    CONFIG_FILE,
+    LOG_FILE,
+    PID_FILE,
+    POLL_S,
+    STATE_FILE,
+    NatsAccounts,
+)
 
 __all__ = ["OWNER", "SERVICE", "BrokerProcess", "local_address"]
 
-STATE_FILE: Final = "state.json"
 START_TIMEOUT_S: Final = 10.0
 STOP_TIMEOUT_S: Final = 5.0
-RELOAD_TIMEOUT_S: Final = 5.0
-POLL_S: Final = 0.01
 WATCH_S: Final = 0.1
 
 _log = structlog.get_logger()
@@ -83,22 +77,28 @@ class BrokerProcess:
         self._directory = directory.resolve()
         self._wanted_port = port
         self._clock = clock or SystemClock()
-        self._new_password = new_password
         self._ack_wait_s = ack_wait_s
         self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
         self._claim: IO[bytes] | None = None
         self._watcher: threading.Thread | None = None
         self._stopping = threading.Event()
-        self._state = load_state(self._state_file, topics.check_name(fleet, "fleet"))
-        for name in (SERVICE, OWNER):
-            self._state.passwords.setdefault(name, new_password())
-        self._state.mqtt_port = port or self._state.mqtt_port or free_port()
+        self._accounts = NatsAccounts(
+            self._directory,
+            fleet=topics.check_name(fleet, "fleet"),
+            clock=self._clock,
+            new_password=new_password,
+        )
+        self._fleet = fleet
+        with self._accounts.locked() as state:
+            state.mqtt_port = port or state.mqtt_port or free_port()
+        self._port = state.mqtt_port
+        self._native_port = state.native_port
 
     @property
     def port(self) -> int:
         """Where MQTT listens; final once it was started."""
-        return self._state.mqtt_port
+        return self._port
 
     @property
     def pid(self) -> int:
@@ -112,8 +112,8 @@ class BrokerProcess:
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """Devices that have an account."""
-        return tuple(sorted(name for name in self._state.passwords if name not in RESERVED))
+        """See BrokerAccounts."""
+        return self._accounts.devices
 
     def start(self) -> None:
         """Start the child and wait until it accepts connections. Does nothing while it runs.
@@ -165,84 +165,43 @@ class BrokerProcess:
             self._release_directory()
 
     def add_devices(self, device_ids: Iterable[str]) -> None:
-        """Make accounts for devices that have none; connections of others are not disturbed.
-
-        Raises:
-            ValueError: a name that no topic can hold.
-            BrokerError: the running broker did not take the change.
-        """
-        wanted = [check_device_id(one) for one in device_ids]
-        with self._lock:
-            fresh = [one for one in wanted if one not in self._state.passwords]
-            if fresh:
-                for device_id in fresh:
-                    self._state.passwords[device_id] = self._new_password()
-                self._save_and_reload()
+        """See BrokerAccounts."""
+        self._accounts.add_devices(device_ids)
 
     def add_device(self, device_id: str) -> MqttAddress:
-        """Make an account for a device, unless it has one, and return its address."""
-        self.add_devices([device_id])
-        return self.address(device_id)
+        """See BrokerAccounts."""
+        return self._accounts.add_device(device_id)
 
     def set_password(self, device_id: str, password: str) -> MqttAddress:
         """See BrokerAccounts; nats-server ends the device's connection with its old password."""
-        with self._lock:
-            if device_id in RESERVED or device_id not in self._state.passwords:
-                raise no_account(device_id)
-            self._state.passwords[device_id] = password
-            self._save_and_reload()
-        return self.address(device_id)
+        return self._accounts.set_password(device_id, password)
 
     def remove_device(self, device_id: str) -> None:
-        """Revoke a device's account; the broker ends its connection. Idempotent."""
-        with self._lock:
-            if device_id not in RESERVED and self._state.passwords.pop(device_id, None) is not None:
-                self._save_and_reload()
+        """See BrokerAccounts."""
+        self._accounts.remove_device(device_id)
 
     def address(self, name: str = SERVICE) -> MqttAddress:
-        """Where and as whom a device, or the service, connects.
-
-        Raises: BrokerError: there is no such account.
-        """
-        password = self._state.passwords.get(name)
-        if password is None:
-            raise no_account(name)
-        return MqttAddress(
-            host=HOST, port=self.port, client_id=name, username=name, password=password
-        )
+        """See BrokerAccounts."""
+        return self._accounts.address(name)
 
     def _save(self) -> None:
-        config = broker_config(
-            fleet=self._state.fleet,
-            host=HOST,
-            ports=BrokerPorts(self._state.mqtt_port, self._state.native_port),
-            files=BrokerFiles(
-                store=self._directory / "store", log=self._log_file, pid=self._pid_file
-            ),
-            service=SERVICE,
-            owner=OWNER,
-            passwords=self._state.passwords,
-            ack_wait_s=self._ack_wait_s,
-        )
-        save_state(self._state_file, self._state)
-        write_private(self._config_file, json.dumps(config, indent=1).encode())
-
-    def _save_and_reload(self) -> None:
-        self._save()
-        process = self._process
-        if process is None or process.poll() is not None:
-            return
-        seen_bytes = self._log_file.stat().st_size
-        process.send_signal(signal.SIGHUP)
-        deadline_s = self._clock.monotonic_s() + RELOAD_TIMEOUT_S
-        while self._clock.monotonic_s() < deadline_s:
-            news = self._log_since(seen_bytes)
-            if "Reloaded server configuration" in news:
-                return
-            if "Failed to reload" in news or process.poll() is not None:
-                break
-            self._clock.sleep(POLL_S)
-        raise BrokerError(f"the broker did not take its new accounts: see {self._log_file}")
+        with self._accounts.locked() as state:
+            state.mqtt_port, state.native_port = self._port, self._native_port
+            config = broker_config(
+                fleet=self._fleet,
+                host=HOST,
+                ports=BrokerPorts(self._port, self._native_port),
+                files=BrokerFiles(
+                    store=self._directory / "store",
+                    log=self._log_file,
+                    pid=self._directory / PID_FILE,
+                ),
+                service=SERVICE,
+                owner=OWNER,
+                passwords=state.passwords,
+                ack_wait_s=self._ack_wait_s,
+            )
+            write_private(self._config_file, json.dumps(config, indent=1).encode())
 
     def _claim_directory(self) -> None:
         """Hold the directory until this process ends, however it ends."""
@@ -265,7 +224,7 @@ class BrokerProcess:
 
     def _end_orphan(self) -> None:
         """End the child of an earlier run that was killed before it could do so itself."""
-        pid = self._orphan()
+        pid = self._accounts.orphan()
         if pid is None:
             return
         _log.info("orphaned_broker_ended", pid=pid)
@@ -274,24 +233,16 @@ class BrokerProcess:
                 os.kill(pid, number)
             deadline_s = self._clock.monotonic_s() + STOP_TIMEOUT_S
             while self._clock.monotonic_s() < deadline_s:
-                if self._orphan() is None:
+                if self._accounts.orphan() is None:
                     return
                 self._clock.sleep(POLL_S)
-
-    def _orphan(self) -> int | None:
-        try:
-            pid = int(self._pid_file.read_text())
-            command = Path(f"/proc/{pid}/cmdline").read_bytes()
-        except (OSError, ValueError):
-            return None
-        return pid if str(self._config_file).encode() in command.split(b"\0") else None
 
     def _choose_ports(self) -> None:
         if self._wanted_port:
             require_free(self._wanted_port)
-        elif not is_free(self._state.mqtt_port):
-            self._state.mqtt_port = free_port()
-        self._state.native_port = free_port()
+        elif not is_free(self._port):
+            self._port = free_port()
+        self._native_port = free_port()
 
     def _spawn(self) -> None:
         self._save()
@@ -306,7 +257,7 @@ class BrokerProcess:
                 start_new_session=True,  # an interrupt at the terminal is ours to handle
             )
         deadline_s = self._clock.monotonic_s() + START_TIMEOUT_S
-        while not accepts(self._state.mqtt_port):
+        while not accepts(self._port):
             if self._process.poll() is not None or self._clock.monotonic_s() > deadline_s:
                 self._give_up(self._process)
             self._clock.sleep(POLL_S)
@@ -342,34 +293,21 @@ class BrokerProcess:
     def _revive(self) -> int | None:
         """Start the child again where it was; None where that failed and must be tried again."""
         try:
-            require_free(self._state.mqtt_port)
-            self._state.native_port = free_port()
+            require_free(self._port)
+            self._native_port = free_port()
             self._spawn()
         except BrokerError as error:
             _log.warning("broker_restart_failed", error=str(error))
             return None
         return self.pid
 
-    def _log_since(self, offset: int) -> str:
-        with self._log_file.open("rb") as log:
-            log.seek(offset)
-            return log.read().decode(errors="replace")
-
-    @property
-    def _state_file(self) -> Path:
-        return self._directory / STATE_FILE
-
     @property
     def _config_file(self) -> Path:
-        return self._directory / "nats.json"
+        return self._directory / CONFIG_FILE
 
     @property
     def _log_file(self) -> Path:
-        return self._directory / "nats.log"
-
-    @property
-    def _pid_file(self) -> Path:
-        return self._directory / "nats.pid"
+        return self._directory / LOG_FILE
 
 
 def local_address(directory: Path, name: str) -> MqttAddress | None:

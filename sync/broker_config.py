@@ -74,15 +74,22 @@ def broker_config(
             "ack_wait": f"{ack_wait_s}s",
             "max_ack_pending": MAX_ACK_PENDING,
         },
-        "accounts": {
-            "FLEET": {
-                "jetstream": "enabled",
-                "users": [
-                    _account(name, password, _allowed(fleet, name, service=service, owner=owner))
-                    for name, password in sorted(passwords.items())
-                ],
-            }
-        },
+        "accounts": accounts_section(fleet, passwords, service=service, owner=owner),
+    }
+
+
+def accounts_section(
+    fleet: str, passwords: Mapping[str, str], *, service: str, owner: str
+) -> dict[str, Any]:  # Any: as above
+    """The part of the configuration that says who may connect, and what each may do."""
+    return {
+        "FLEET": {
+            "jetstream": "enabled",
+            "users": [
+                _account(name, password, _allowed(fleet, name, service=service, owner=owner))
+                for name, password in sorted(passwords.items())
+            ],
+        }
     }
 
 
