@@ -135,6 +135,18 @@ def read_base(directory: Path) -> BaseFiles:
     return base
 
 
+def family_in(directory: Path) -> str:
+    """The family of networks that an exported base says it is of.
+
+    Raises: PolicyFilesError: the folder holds no base.
+    """
+    path = directory / BASE_FILE
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["family"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise PolicyFilesError(f"{path} cannot be read: export the base again") from error
+
+
 def read_listed(directory: Path, version: str) -> tuple[dict[str, Any], dict[str, bytes]]:
     """What base.json says, and the contents of the files that it lists, by name.
 
@@ -165,26 +177,39 @@ def require_finite(directory: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> N
             raise unusable(directory, f"{name} is not finite")
 
 
+class GraphFiles(Protocol):
+    """Where a base's graphs are, and which weights each of them reads."""
+
+    @property
+    def directory(self) -> Path:
+        """Their folder."""
+        ...
+
+    @property
+    def read_by(self) -> Mapping[str, tuple[str, ...]]:
+        """Names of weights by name of the graph."""
+        ...
+
+
 def open_graphs(
-    base: BaseFiles, weights: Mapping[str, FloatArray], quantisation: str, *, threads: int
-) -> tuple[Graph, Graph]:
-    """Encoder and decoder of `base`, computing with `weights`.
+    base: GraphFiles, weights: Mapping[str, FloatArray], quantisation: str, *, threads: int
+) -> dict[str, Graph]:
+    """The graphs of `base` by name, computing with `weights`.
 
     Raises:
         PolicyFilesError: a graph cannot be opened, or not with these weights.
     """
     try:
-        encoder, decoder = (
-            Graph(
+        return {
+            name: Graph(
                 base.directory / graph_file(name, quantisation),
-                {one: weights[one] for one in base.read_by[name]},
+                {one: weights[one] for one in read},
                 threads=threads,
             )
-            for name in (ENCODER, DECODER)
-        )
+            for name, read in base.read_by.items()
+        }
     except Exception as error:  # onnxruntime's errors share no base but Exception
         raise unusable(base.directory, f"a graph cannot be opened: {error}") from error
-    return encoder, decoder
 
 
 def _read_description(path: Path, wanted: str) -> dict[str, Any]:

@@ -10,14 +10,36 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from device_runtime.base_files import FloatArray, Quantisation
+from device_runtime.base_files import FloatArray, Quantisation, family_in
+from device_runtime.errors import InstallError
+from device_runtime.onnx_text_policy import OnnxTextPolicy
 from device_runtime.policy import OnnxGraphs, OnnxPolicy
 from device_runtime.ports import Decided, PolicyRequest
+from sync.text_policy_io import FAMILY as TEXT_FAMILY
 from sync.text_table import TextTable
+
+BasePolicy = OnnxPolicy | OnnxTextPolicy
+
+
+def open_base(
+    directory: Path, *, quantisation: Quantisation = "fp32", threads: int = 1
+) -> BasePolicy:
+    """The policy of an exported base, of whichever family.
+
+    Args:
+        quantisation, threads: as for `OnnxPolicy`.
+
+    Raises: PolicyFilesError: it cannot be loaded.
+    """
+    opens = OnnxTextPolicy if family_in(directory) == TEXT_FAMILY else OnnxPolicy
+    return opens(directory, quantisation=quantisation, threads=threads)
 
 
 class Policies:
     """Chooses actions with any number of releases, whatever base they belong to.
+
+    The bases of one phone are all asked in the same way: `policy_io_version` is the factory's, and
+    releases of another are refused before they come here.
 
     Args:
         base_dir: the exported base that is the factory's policy.
@@ -26,8 +48,6 @@ class Policies:
 
     Raises: PolicyFilesError: the factory's base cannot be loaded.
     """
-
-    wants_encoding = True
 
     def __init__(
         self,
@@ -41,7 +61,10 @@ class Policies:
         self._quantisation: Quantisation = quantisation
         self._threads = threads
         self._factory = self._opened(base_dir)
-        self._others: dict[str, OnnxPolicy] = {}
+        self.policy_io_version = self._factory.policy_io_version
+        self.wants_encoding = self._factory.wants_encoding
+        self.wants_picture = self._factory.wants_picture
+        self._others: dict[str, BasePolicy] = {}
         self._base_of: dict[str, str] = {}
 
     @property
@@ -79,15 +102,15 @@ class Policies:
         self._close_unused(digest)
 
     def graphs_for(self, release_id: str) -> OnnxGraphs:
-        """The callables of one release.
+        """The callables of one release of layout_t5.
 
-        Raises: InstallError: it is not loaded ("unknown_release").
+        Raises: InstallError: it is not loaded ("unknown_release"), or of another family.
         """
-        return self._acting(release_id).graphs_for(release_id)
+        return self._layout(release_id).graphs_for(release_id)
 
     def table_for(self, release_id: str) -> TextTable:
-        """The text table of a release's base."""
-        return self._acting(release_id).table
+        """The text table of a release's base; raises as `graphs_for`."""
+        return self._layout(release_id).table
 
     def decide(self, requests: Sequence[PolicyRequest]) -> list[Decided]:
         """One decision per request, in order; requests of one base are decided together."""
@@ -101,13 +124,19 @@ class Policies:
             decided.update(zip(rows, chosen, strict=True))
         return [decided[row] for row in range(len(requests))]
 
-    def _acting(self, release_id: str) -> OnnxPolicy:
-        return self._on(self._base_of.get(release_id, self.base_digest))
+    def _layout(self, release_id: str) -> OnnxPolicy:
+        policy = self._on(self._base_of.get(release_id, self.base_digest))
+        if not isinstance(policy, OnnxPolicy):
+            raise InstallError(
+                f"release {release_id} writes texts: only layout_t5 has such graphs",
+                reason="base_mismatch",
+            )
+        return policy
 
-    def _on(self, digest: str) -> OnnxPolicy:
+    def _on(self, digest: str) -> BasePolicy:
         return self._others.get(digest, self._factory)
 
-    def _policy_of(self, digest: str) -> OnnxPolicy:
+    def _policy_of(self, digest: str) -> BasePolicy:
         """The policy of a base, opened if need be."""
         if digest == self.base_digest:
             return self._factory
@@ -115,8 +144,8 @@ class Policies:
             return self._others[digest]
         return self._opened((self._bases_dir or Path("bases")) / digest)
 
-    def _opened(self, directory: Path) -> OnnxPolicy:
-        return OnnxPolicy(directory, quantisation=self._quantisation, threads=self._threads)
+    def _opened(self, directory: Path) -> BasePolicy:
+        return open_base(directory, quantisation=self._quantisation, threads=self._threads)
 
     def _close_unused(self, digest: str) -> None:
         if digest not in self._base_of.values():

@@ -1,9 +1,7 @@
 """The policy that a phone runs: two ONNX graphs, a text table, and adapters that are swapped in.
 
 A release is an adapter, and the graphs are opened anew with the weights that it makes of the base's
-(`device_runtime.adapter_merging`). Several can be loaded at once, and each request says which one
-is to act, so a swap is a change of name between two actions. Choosing itself is `sync.decoding`, as
-it is for the learner.
+(`device_runtime.adapter_merging`). Choosing itself is `sync.decoding`, as it is for the learner.
 
 8-bit graphs quantise what they read with one scale for a whole batch, so in a batch a decision
 would depend on its neighbours and on padding. There every observation runs alone.
@@ -32,12 +30,12 @@ from device_runtime.base_files import (
     weight_places,
 )
 from device_runtime.errors import InstallError
+from device_runtime.loaded_releases import LoadedReleases
 from device_runtime.ports import Decided, PolicyRequest
 from sync.decoding import Batch, Logits, action_of, decide
-from sync.policy_io import EncodedInput
+from sync.policy_io import POLICY_IO_VERSION, EncodedInput
 from sync.text_table import TextTable
 from sync.tokens import BIT_COLUMNS, ID_COLUMNS
-from sync.vocabulary import FACTORY_RELEASE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -121,13 +119,15 @@ class OnnxGraphs:
         return Logits(*self._decoder.run(_LOGITS, feed))
 
 
-class OnnxPolicy:
+class OnnxPolicy(LoadedReleases[OnnxGraphs]):
     """Chooses actions with an exported base and any number of loaded adapters.
 
-    Not safe to use from several threads at once. Implements `device_runtime.ports.Policy`.
+    Implements `device_runtime.ports.Policy`.
     """
 
+    policy_io_version = POLICY_IO_VERSION
     wants_encoding = True
+    wants_picture = False
 
     def __init__(
         self, base_dir: Path, *, quantisation: Quantisation = "fp32", threads: int = 1
@@ -145,8 +145,7 @@ class OnnxPolicy:
         self._base = read_base(base_dir)
         self._threads = threads
         self._table = TextTable(self._base.table, most_texts=_MOST_TEXTS)
-        self._graphs: dict[str, OnnxGraphs] = {FACTORY_RELEASE: self._opened({})}
-        self._current = str(FACTORY_RELEASE)
+        super().__init__(self._opened({}))
 
     @property
     def base_digest(self) -> str:
@@ -158,28 +157,9 @@ class OnnxPolicy:
         """The base's text table."""
         return self._table
 
-    @property
-    def current(self) -> str:
-        """The release that acts where a request names none."""
-        return self._current
-
-    @property
-    def loaded(self) -> tuple[str, ...]:
-        """Releases that requests may name."""
-        return tuple(self._graphs)
-
     def adapter_shapes(self, rank: int) -> dict[str, tuple[int, int]]:
         """Shapes of a whole adapter of one rank, by name of its tensors."""
         return adapter_shapes(self._base, rank)
-
-    def use(self, release_id: str) -> None:
-        """Let `release_id` act where a request names none.
-
-        Raises:
-            InstallError: it is not loaded ("unknown_release").
-        """
-        self.graphs_for(release_id)
-        self._current = release_id
 
     def load_adapter(self, release_id: str, tensors: Mapping[str, npt.NDArray[np.float32]]) -> None:
         """Make `release_id` available; one that is loaded already under this name is replaced.
@@ -193,19 +173,9 @@ class OnnxPolicy:
                 make of them are not finite ("not_finite"). What was loaded before is unchanged.
             PolicyFilesError: the base's graphs have gone or changed since they were read.
         """
-        if release_id == FACTORY_RELEASE:
-            raise ValueError("the factory release is the base itself and takes no adapter")
         graphs = self._opened(tensors)
         _probe(graphs, self._table.dim)
-        self._graphs[release_id] = graphs
-
-    def unload(self, release_id: str) -> None:
-        """Forget a release; the factory release acts where it was the current one."""
-        if release_id == FACTORY_RELEASE:
-            raise ValueError("the factory release is always there")
-        self._graphs.pop(release_id, None)
-        if self._current == release_id:
-            self._current = FACTORY_RELEASE
+        self.load(release_id, graphs)
 
     def graphs_for(self, release_id: str) -> OnnxGraphs:
         """The callables of one release.
@@ -213,12 +183,7 @@ class OnnxPolicy:
         Raises:
             InstallError: it is not loaded ("unknown_release").
         """
-        graphs = self._graphs.get(release_id or self._current)
-        if graphs is None:
-            raise InstallError(
-                f"release {release_id} is not loaded: install it first", reason="unknown_release"
-            )
-        return graphs
+        return self.acting(release_id)
 
     def decide(self, requests: Sequence[PolicyRequest]) -> list[Decided]:
         """One decision per request, in order.
@@ -228,7 +193,7 @@ class OnnxPolicy:
         decided: dict[int, Decided] = {}
         groups: dict[str, list[int]] = {}
         for row, request in enumerate(requests):
-            groups.setdefault(request.release_id or self._current, []).append(row)
+            groups.setdefault(request.release_id or self.current, []).append(row)
         for release_id, rows in groups.items():
             for batch in batches(rows, [_encoded(requests[row]).length for row in rows]):
                 chosen = self._decide_batch(release_id, [requests[row] for row in batch])
@@ -261,7 +226,7 @@ class OnnxPolicy:
         graphs = open_graphs(
             self._base, merged(self._base, tensors), self.quantisation, threads=self._threads
         )
-        return OnnxGraphs(graphs, alone=self.quantisation != "fp32")
+        return OnnxGraphs((graphs[ENCODER], graphs[DECODER]), alone=self.quantisation != "fp32")
 
 
 def batches(rows: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:

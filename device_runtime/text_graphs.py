@@ -1,7 +1,8 @@
 """An exported T5 with image features: ONNX graphs that write actions without torch.
 
 Adapters are laid onto the weights when the graphs are opened, as for layout_t5
-(`device_runtime.adapter_merging`). The tokenizer is the library `tokenizers` alone.
+(`device_runtime.adapter_merging`). The tokenizer is the library `tokenizers` alone. Graphs read one
+screen at a time, so 8-bit ones need no care about neighbours.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from device_runtime.base_files import (
     WEIGHTS_FILE,
     FloatArray,
     Graph,
-    graph_file,
+    Quantisation,
+    open_graphs,
     read_listed,
     read_weights,
     require_finite,
@@ -56,25 +58,37 @@ class TextBase:
     """An exported base in memory: `network` opens its graphs, with or without an adapter.
 
     Attributes:
+        directory: where its files are.
         digest: SHA-256 (hex) of the base that adapters must belong to.
+        quantisation: how the graphs compute.
         adapted: module paths of the layers that adapters change.
         weights: float32 by name, read-only.
+        read_by: names of the weights that each graph reads.
     """
 
-    def __init__(self, directory: Path, *, threads: int = 1) -> None:
+    language = AUTOUI
+
+    def __init__(
+        self, directory: Path, *, quantisation: Quantisation = "fp32", threads: int = 1
+    ) -> None:
         """Read and check the files in `directory`.
+
+        Args:
+            quantisation: which graphs `network` opens.
+            threads: threads within one operation.
 
         Raises:
             PolicyFilesError: files are missing, damaged, or for another version of the encoding; or
                 the library `tokenizers` is not installed.
         """
-        described, contents = read_listed(directory, AUTOUI.version)
-        self._directory, self._threads = directory, threads
+        described, contents = read_listed(directory, self.language.version)
+        self.directory, self._threads = directory, threads
+        self.quantisation: Quantisation = quantisation
         try:
             self.digest = str(described["digest"])
             self.adapted = tuple(map(str, described["adapted"]))
             self.weights = read_weights(contents[WEIGHTS_FILE])
-            self._read_by = {name: tuple(described["weights"][name]) for name in GRAPHS}
+            self.read_by = {name: tuple(described["weights"][name]) for name in GRAPHS}
             self.picture_form = PictureForm.read(described["picture"])
             self.shape = DecoderShape(**described["shape"])
             tokens = {name: int(token) for name, token in described["tokens"].items()}
@@ -93,7 +107,7 @@ class TextBase:
         ) as error:
             raise unusable(directory, str(error)) from error
         require_finite(directory, self.weights)
-        self.masks = self.vocabulary.masks(AUTOUI)
+        self.masks = self.vocabulary.masks(self.language)
         self.tokenizer = _tokenizer(text, directory)
 
     def adapter_shapes(self, rank: int) -> dict[str, tuple[int, int]]:
@@ -112,25 +126,13 @@ class TextBase:
             PolicyFilesError: a graph cannot be opened.
         """
         weights = merged(self, tensors) if tensors else self.weights
-        network = TextGraphs(self, self._opened(weights))
+        graphs = open_graphs(self, weights, self.quantisation, threads=self._threads)
+        network = TextGraphs(self, graphs)
         if not np.isfinite(network.writer("?", None)(())).all():
             raise InstallError(
                 "the adapter's outcome is not finite: train it again", reason="not_finite"
             )
         return network
-
-    def _opened(self, weights: Mapping[str, FloatArray]) -> dict[str, Graph]:
-        try:
-            return {
-                name: Graph(
-                    self._directory / graph_file(name, "fp32"),
-                    {one: weights[one] for one in self._read_by[name]},
-                    threads=self._threads,
-                )
-                for name in GRAPHS
-            }
-        except Exception as error:  # onnxruntime's errors share no base but Exception
-            raise unusable(self._directory, f"a graph cannot be opened: {error}") from error
 
 
 class TextGraphs:

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from device_runtime.errors import InstallError
+from device_runtime.loaded_releases import LoadedReleases
 from device_runtime.ports import Decided, PolicyRequest
 from sync.text_decoding import NextLogits, decide_text
 from sync.text_policy_io import TextLanguage, Vocabulary, input_digest, picture_digest
-from sync.vocabulary import FACTORY_RELEASE
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from device_runtime.base_files import Quantisation
     from sync.byte_grammar import TokenMasks
 
 
@@ -52,51 +52,22 @@ class TextNetwork(Protocol):
         ...
 
 
-class TextPolicy:
+class TextPolicy(LoadedReleases[TextNetwork]):
     """Chooses actions with one network per loaded release.
 
-    Not safe to use from several threads at once. Implements `device_runtime.ports.Policy`.
+    Implements `device_runtime.ports.Policy`.
 
     Args:
         network: acts as the factory release.
+        quantisation: how its graphs compute; every step says it.
     """
 
     wants_encoding = False
     wants_picture = True
 
-    def __init__(self, network: TextNetwork) -> None:
-        self._networks: dict[str, TextNetwork] = {FACTORY_RELEASE: network}
-        self._current = str(FACTORY_RELEASE)
-
-    @property
-    def current(self) -> str:
-        """The release that acts where a request names none."""
-        return self._current
-
-    @property
-    def loaded(self) -> tuple[str, ...]:
-        """Releases that requests may name."""
-        return tuple(self._networks)
-
-    def load(self, release_id: str, network: TextNetwork) -> None:
-        """Make `release_id` available; one that is loaded already under this name is replaced."""
-        self._networks[release_id] = network
-
-    def use(self, release_id: str) -> None:
-        """Let `release_id` act where a request names none.
-
-        Raises: InstallError: it is not loaded ("unknown_release").
-        """
-        self._network_for(release_id)
-        self._current = release_id
-
-    def unload(self, release_id: str) -> None:
-        """Forget a release; the factory release acts where it was the current one."""
-        if release_id == FACTORY_RELEASE:
-            raise ValueError("the factory release is always there")
-        self._networks.pop(release_id, None)
-        if self._current == release_id:
-            self._current = FACTORY_RELEASE
+    def __init__(self, network: TextNetwork, *, quantisation: Quantisation = "fp32") -> None:
+        super().__init__(network)
+        self.quantisation: Quantisation = quantisation
 
     def decide(self, requests: Sequence[PolicyRequest]) -> list[Decided]:
         """One decision per request, in order; each screen is read alone.
@@ -108,8 +79,8 @@ class TextPolicy:
         return [self._decide(request) for request in requests]
 
     def _decide(self, request: PolicyRequest) -> Decided:
-        release_id = request.release_id or self._current
-        network = self._network_for(release_id)
+        release_id = request.release_id or self.current
+        network = self.acting(release_id)
         language = network.language
         prompt = language.prompt(request.goal, request.earlier)
         rgb = None if request.picture is None else _rgb(request.picture)
@@ -125,17 +96,10 @@ class TextPolicy:
             decisions=choice.decisions,
             log_prob=choice.log_prob,
             policy_version=release_id,
+            quantisation=self.quantisation,
             policy_io_version=language.version,
             input_digest=input_digest(language, prompt, picture),
         )
-
-    def _network_for(self, release_id: str) -> TextNetwork:
-        network = self._networks.get(release_id)
-        if network is None:
-            raise InstallError(
-                f"release {release_id} is not loaded: install it first", reason="unknown_release"
-            )
-        return network
 
 
 def _rgb(png: bytes) -> npt.NDArray[np.uint8]:

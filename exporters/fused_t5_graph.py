@@ -34,9 +34,9 @@ from device_runtime.policy import (
     weight_places,
 )
 from exporters.errors import GraphError
-from exporters.families.vision_language import FAMILY
 from exporters.graph_builder import Axes, GraphBuilder
 from exporters.t5_graph import T5Layers, activation, layer_norm
+from sync.text_policy_io import FAMILY
 
 if TYPE_CHECKING:
     from exporters.families.fused_t5 import FusedT5

@@ -23,6 +23,9 @@ from sync.errors import RejectedError
 from sync.tool_call_text import tool_call_action, tool_call_grammar, tool_call_text
 from sync.vocabulary import Action
 
+FAMILY: Final = "hf_vlm"
+"""Name of the family of networks that are asked like this."""
+
 TOKEN_HEAD: Final = "token"  # noqa: S105 - a word of a text, no secret
 """Name of the head in the decisions of a step."""
 

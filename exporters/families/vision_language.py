@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from sync.byte_grammar import TokenMasks
     from sync.text_policy_io import TextLanguage, Vocabulary
 
-FAMILY = "hf_vlm"
-
 
 @dataclass(frozen=True, slots=True)
 class Shown:
