@@ -8,6 +8,7 @@ ProjectError
 │   ├── CheckpointError              IntegrityError: the learner's checkpoint is not usable
 │   ├── ProcessGroupError            TransientError: the learner's processes lost each other
 │   ├── ApiAddressInUseError         RejectedError: the API's address is taken
+│   ├── StagedReleaseError           RejectedError: a staged release cannot do what is asked
 │   ├── SettingsError                RejectedError: a settings file or value cannot be used
 │   ├── JudgeUnusableError           RejectedError: a judge that refuses every request alike
 │   ├── JudgeLedgerError             IntegrityError: what judges said cannot be read or kept
@@ -54,6 +55,13 @@ class ApiAddressInUseError(LearnerError, RejectedError):
         )
         self.host = host
         self.port = port
+
+
+class StagedReleaseError(LearnerError, RejectedError):
+    """A staged release cannot do what somebody asks of it in the state that it is in."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, reason="not_possible")
 
 
 class SettingsError(LearnerError, RejectedError):

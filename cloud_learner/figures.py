@@ -39,7 +39,12 @@ class Figures:
 
 
 def wilson95(successes: int, n: int) -> tuple[float, float] | None:
-    """95 % interval of a share; None without trials.
+    """95 % interval of a share; None without trials."""
+    return wilson(successes, n, z=_Z95)
+
+
+def wilson(successes: int, n: int, *, z: float) -> tuple[float, float] | None:
+    """The interval of a share that reaches `z` standard errors each way; None without trials.
 
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference,
     1927.
@@ -48,7 +53,7 @@ def wilson95(successes: int, n: int) -> tuple[float, float] | None:
         raise ValueError(f"need 0 <= successes <= n, got {successes} of {n}")
     if n == 0:
         return None
-    share, z2 = successes / n, _Z95**2
+    share, z2 = successes / n, z**2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = _Z95 * sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    half = z * sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
     return (max(0.0, centre - half), min(1.0, centre + half))
