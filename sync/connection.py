@@ -17,6 +17,8 @@ from sync.outbox import Backoff
 from sync.ports import Connected, Disconnected, Incoming, Sink, Transport, TransportEvent, Will
 
 RECONNECT: Final = Backoff(first_s=0.2, cap_s=30.0)
+CONTENDED: Final = Backoff(first_s=30.0, cap_s=900.0)
+"""Where another process connects under our name, each throws the other off: both wait long."""
 ANSWER_TIMEOUT_S: Final = 10.0
 STABLE_AFTER_S: Final = 5.0
 """A connection that held this long was good: the next wait is short again."""
@@ -60,6 +62,7 @@ class Connection:
         self._failures = 0
         self._since_s = clock.monotonic_s()
         self._retry_at_s = self._since_s
+        self._contended = False
         self.connects = 0
         self.last_error = ""
 
@@ -67,6 +70,17 @@ class Connection:
     def online(self) -> bool:
         """Whether messages can be published now."""
         return self._state is _State.ONLINE
+
+    @property
+    def contended(self) -> bool:
+        """Whether the cloud sees another process connect under our name."""
+        return self._contended
+
+    def set_contended(self, *, contended: bool) -> None:
+        """Wait long from now on before connecting again, or no longer so."""
+        if contended != self._contended:
+            self._contended = contended
+            self._failures = 0
 
     def pump(self) -> float | None:
         """Connect if it is time to; seconds until there is something to do, None if nothing is."""
@@ -118,7 +132,7 @@ class Connection:
             return
         now_s = self._clock.monotonic_s()
         was_online = self.online
-        if was_online and now_s - self._since_s >= STABLE_AFTER_S:
+        if was_online and now_s - self._since_s >= STABLE_AFTER_S and not self._contended:
             self._failures = 0
         self._transport.close()
         self._plan(reason, now_s)
@@ -141,5 +155,6 @@ class Connection:
     def _plan(self, reason: str, now_s: float) -> None:
         self._state = _State.DOWN
         self.last_error = reason
-        self._retry_at_s = now_s + self._backoff.delay_s(self._failures, self._random)
+        backoff = CONTENDED if self._contended else self._backoff
+        self._retry_at_s = now_s + backoff.delay_s(self._failures, self._random)
         self._failures += 1

@@ -13,9 +13,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+import structlog
+
 from sync import inbox, topics
 from sync.clock import Clock
-from sync.codec import EncodedBody, Sender, decode_envelope, decode_message, encode_body, sealed
+from sync.codec import (
+    EncodedBody,
+    Sender,
+    decode_envelope,
+    decode_message,
+    encode_body,
+    sealed,
+    unknown_fields,
+)
 from sync.connection import Connection
 from sync.database import read_meta, transaction, write_meta
 from sync.errors import RejectedError
@@ -27,10 +37,12 @@ from sync.messages import (
     Cancel,
     ControlMessage,
     DesiredSettings,
+    Event,
     FileChunk,
     InboxMessage,
     LiveMessage,
     Message,
+    NewCredentials,
     Offline,
     OwnerAnswer,
     ReleaseAnnouncement,
@@ -38,16 +50,37 @@ from sync.messages import (
     Stop,
     kind_name,
 )
-from sync.outbox import Outbox
-from sync.ports import Incoming, SettingsHolder, Sink, Transport, TransportEvent, Will
+from sync.outbox import Outbox, enqueue
+from sync.ports import (
+    CredentialsHolder,
+    Incoming,
+    SettingsHolder,
+    Sink,
+    Transport,
+    TransportEvent,
+    Will,
+)
+from sync.server_clock import ServerClock
+from sync.versions import OLDEST_MINOR, understands
 
 POLL_S = 1.0
 """How often the outbox is looked at without being told: another process may have written to it."""
+KEEP_FLOOR_S = 60.0
+"""How often the cloud's time is written down."""
+SERVER_TIME = "server_time_ms"
+"""Where it stands in the device's database."""
+
+_log = structlog.get_logger()
 
 
 @dataclass(slots=True)
 class DeviceCounters:
-    """What happened since the session was made."""
+    """What happened since the session was made.
+
+    Attributes:
+        unknown_fields: fields of a newer cloud, which were left out.
+        withheld: messages that the cloud's version does not know, which were not sent.
+    """
 
     sent: int = 0
     resent: int = 0
@@ -55,6 +88,8 @@ class DeviceCounters:
     rejected: int = 0
     malformed: int = 0
     duplicate_assignments: int = 0
+    unknown_fields: int = 0
+    withheld: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +100,7 @@ class DeviceOutlets:
         control: what the owner says: past the inbox, whose reader may be busy playing.
         heard: the cloud or the owner said anything that is no retained message of the broker's.
         settings: what can be set from afar; None where nothing can.
+        credentials: what an enrolled device connects with; None where that is not its own.
     """
 
     inbox: Callable[[InboxMessage], None]
@@ -74,10 +110,15 @@ class DeviceOutlets:
     control: Callable[[ControlMessage], None] = lambda _: None
     heard: Callable[[], None] = lambda: None
     settings: SettingsHolder | None = None
+    credentials: CredentialsHolder | None = None
 
 
 class DeviceLink:
-    """One device's connection, outbox and inbox; used by one thread."""
+    """One device's connection, outbox and inbox; used by one thread.
+
+    Attributes:
+        cloud_minor: the minor version that the cloud said last; the oldest until it was heard.
+    """
 
     def __init__(
         self,
@@ -91,6 +132,7 @@ class DeviceLink:
         outlets: DeviceOutlets,
         clock: Clock,
         random: Random,
+        server_clock: ServerClock | None = None,
     ) -> None:
         self.counters = DeviceCounters()
         self.outbox = Outbox(conn, clock=clock, random=random)
@@ -109,6 +151,10 @@ class DeviceLink:
         self._install_id = read_meta(conn, "install_id") or ""
         self._outlets = outlets
         self._clock = clock
+        self.cloud_minor = OLDEST_MINOR
+        self._server_clock = server_clock or ServerClock(clock)
+        self._born_at_s: float | None = None
+        self._floor_kept_at_s = clock.monotonic_s()
         self._epoch = 0
         self._live_seq = 0
         self._credit = 64
@@ -124,6 +170,7 @@ class DeviceLink:
     def pump(self) -> float:
         """Do what is due; seconds until there is something to do, if nothing happens before."""
         wait_s = self.connection.pump()
+        self._keep_floor()
         if self.connection.online:
             self._send_rows()
             due_s = self.outbox.next_due_s()
@@ -181,14 +228,25 @@ class DeviceLink:
         return Will(self._topic(will), self._live_envelope(will))
 
     def _say_birth(self) -> None:
+        holder = self._outlets.credentials
+        self._born_at_s = self._clock.monotonic_s()
         self._publish(
             replace(
                 self._birth,
                 boot_id=self._boot_id,
                 epoch=self._epoch,
                 sent_at_ms=self._clock.wall_ms(),
+                credentials=0 if holder is None else holder.version(),
             )
         )
+
+    def _keep_floor(self) -> None:
+        """Remember the cloud's time now and then, for a process that starts without a network."""
+        now_s = self._clock.monotonic_s()
+        if now_s - self._floor_kept_at_s >= KEEP_FLOOR_S and self._server_clock.floor_ms:
+            self._floor_kept_at_s = now_s
+            with transaction(self._conn):
+                write_meta(self._conn, SERVER_TIME, str(self._server_clock.floor_ms))
 
     def _say_settings(self) -> None:
         """Say what is set from afar: the broker may have forgotten it."""
@@ -225,7 +283,11 @@ class DeviceLink:
         )
         if not mine or envelope.kind not in topic.kind.messages:
             raise RejectedError("message for another device or topic: drop it", reason="misplaced")
-        return decode_message(envelope)
+        message = decode_message(envelope)
+        self.counters.unknown_fields += unknown_fields(envelope, message)
+        if not incoming.retained:
+            self.cloud_minor = envelope.minor
+        return message
 
     def _take(self, message: Message) -> None:
         match message:
@@ -247,6 +309,8 @@ class DeviceLink:
                 self._outlets.control(message)
             case DesiredSettings() if self._outlets.settings is not None:
                 self._publish(self._outlets.settings.take(message))
+            case NewCredentials() if self._outlets.credentials is not None:
+                self._store_credentials(self._outlets.credentials, message)
             case _:
                 self.counters.malformed += 1
 
@@ -263,6 +327,7 @@ class DeviceLink:
                 self.outbox.expect_nothing()
             self._server_epoch = message.server_epoch
         self._credit = message.credit
+        self._hear_time(message)
         if message.install_id != self._install_id:
             return
         self.counters.acknowledged += self.outbox.acknowledge(message.sequences)
@@ -270,6 +335,28 @@ class DeviceLink:
         self.counters.rejected += len(message.rejected)
         if message.sequences or message.rejected:
             self._outlets.acknowledged()
+
+    def _hear_time(self, message: Acknowledgement) -> None:
+        """Take the cloud's clock; the answer to a birth says how long it took, too."""
+        first = self._server_clock.floor_ms == 0
+        asked_s, self._born_at_s = self._born_at_s, None
+        self._server_clock.heard(message.server_at_ms, asked_s=asked_s)
+        if first:
+            self._floor_kept_at_s -= KEEP_FLOOR_S
+        if message.contended != self.connection.contended:
+            self.connection.set_contended(contended=message.contended)
+            if message.contended:
+                _log.warning("name_contended", device_id=self._birth.device_id)
+
+    def _store_credentials(self, holder: CredentialsHolder, message: NewCredentials) -> None:
+        """Store what to connect with from soon on, and say so durably; said again where known."""
+        holder.take(message)
+        now_ms = self._clock.wall_ms()
+        stored = Event(
+            kind="credentials_stored", fields={"version": str(message.version)}, at_ms=now_ms
+        )
+        with transaction(self._conn):
+            enqueue(self._conn, stored, created_at_ms=now_ms)
 
     def _accept(self, message: AssignmentBatch) -> None:
         with transaction(self._conn):
@@ -283,6 +370,9 @@ class DeviceLink:
             self._outlets.inbox(AssignmentBatch(assignments=fresh))
 
     def _publish(self, message: Message) -> bool:
+        if not understands(self.cloud_minor, kind_name(message)):
+            self.counters.withheld += 1
+            return False
         kind = topics.kind_of(kind_name(message))
         return self.connection.publish(
             self._topic(message), self._live_envelope(message), qos=kind.qos, retain=kind.retain

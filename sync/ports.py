@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from sync.messages import DesiredSettings, ReportedSettings
+from sync.messages import DesiredSettings, NewCredentials, ReportedSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,4 +122,16 @@ class SettingsHolder(Protocol):
 
     def report(self) -> ReportedSettings | None:
         """What holds now; None where nothing was ever set from afar."""
+        ...
+
+
+class CredentialsHolder(Protocol):
+    """An enrolled device's credentials; called on the session's thread, and quick."""
+
+    def take(self, offered: NewCredentials) -> bool:
+        """Store new ones beside those in use, durably; False where they are not newer."""
+        ...
+
+    def version(self) -> int:
+        """Version of those that this connection was made with."""
         ...

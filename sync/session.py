@@ -40,10 +40,12 @@ from sync.messages import (
 )
 from sync.outbox import depth, parked
 from sync.ports import (
+    CredentialsHolder,
     FileSource,
     SettingsHolder,
     Transport,
 )
+from sync.server_clock import ServerClock
 from sync.session_loop import Item, SessionLoop, nothing
 from sync.vocabulary import new_uuid7
 
@@ -73,6 +75,7 @@ class DeviceStats:
     outstanding: int
     database_errors: int
     counters: DeviceCounters
+    contended: bool = False
 
 
 class DeviceSession:
@@ -85,6 +88,8 @@ class DeviceSession:
         control: takes what the owner says, on the session's thread, and must not block.
         heard: told whenever the cloud or the owner was heard.
         settings: what can be set from afar; None where nothing can.
+        credentials: what an enrolled device connects with; None where that is not its own.
+        server_clock: learns the cloud's time from its answers.
     """
 
     def __init__(
@@ -97,6 +102,8 @@ class DeviceSession:
         control: Callable[[ControlMessage], None] | None = None,
         heard: Callable[[], None] | None = None,
         settings: SettingsHolder | None = None,
+        credentials: CredentialsHolder | None = None,
+        server_clock: ServerClock | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
         new_id: Callable[[], str] = new_uuid7,
@@ -128,9 +135,11 @@ class DeviceSession:
                 control=control or _nobody_listens,
                 heard=heard or nothing,
                 settings=settings,
+                credentials=credentials,
             ),
             clock=clock,
             random=random or Random(self.boot_id),
+            server_clock=server_clock,
         )
         self._loop = SessionLoop(f"wire-{birth.device_id}", self._link, self._items)
 
@@ -218,6 +227,7 @@ class DeviceSession:
             outstanding=self._link.outbox.outstanding,
             database_errors=self._loop.database_errors,
             counters=replace(self._link.counters),
+            contended=self._link.connection.contended,
         )
 
     def _depth(self) -> int:
