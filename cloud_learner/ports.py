@@ -66,6 +66,10 @@ class ReleaseSigner(Protocol):
         """Point a channel at a published release of at least the version it points at now."""
         ...
 
+    def renew(self) -> bool:
+        """Sign again what expires soon; whether anything was. Cheap where nothing is due."""
+        ...
+
 
 class StepScorer(Protocol):
     """What an algorithm asks about steps: `scoring.Scorer`, or one that many processes share."""

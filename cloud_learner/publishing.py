@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import structlog
 
@@ -24,6 +25,7 @@ from sync.vocabulary import Release, ReleaseId
 _log = structlog.get_logger()
 CANARY = "canary"
 STABLE = "stable"
+RENEW_EVERY_S: Final = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class Publishing:
         self._adapters_dir = adapters_dir
         self._clock = clock
         self._tell = tell
+        self._renew_at_s = clock.monotonic_s() + RENEW_EVERY_S
 
     @property
     def latest_version(self) -> int:
@@ -80,6 +83,14 @@ class Publishing:
         if promoted and (pointer is None or pointer.release_id != promoted):
             self._signer.set_channel(STABLE, promoted)
             self._announce(STABLE, self._signer.release(promoted))
+
+    def renew(self) -> None:
+        """Sign again what expires soon, about once an hour; call it as often as you like."""
+        if self._clock.monotonic_s() < self._renew_at_s:
+            return
+        self._renew_at_s = self._clock.monotonic_s() + RENEW_EVERY_S
+        if self._signer.renew():
+            _log.info("metadata_renewed")
 
     def announce_channels(self) -> None:
         """Say again where the channels point, for a broker that forgot."""

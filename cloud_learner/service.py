@@ -148,6 +148,7 @@ class CloudService:
         while not stop.is_set():
             try:
                 self._director.tick()
+                self._publishing.renew()
                 if self._clock.monotonic_s() - told_s >= self._settings.progress_s:
                     told_s = self._clock.monotonic_s()
                     self._tell(self._progress())

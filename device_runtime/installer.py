@@ -18,7 +18,7 @@ Each transition goes to `report`, whose owner puts it into the outbox.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,14 +64,22 @@ class InstallOutcome:
     detail: str = ""
 
 
-def enrol(phone_dir: Path, root: bytes, base: PhoneBase | None = None) -> None:
+def enrol(
+    phone_dir: Path,
+    root: bytes,
+    base: PhoneBase | None = None,
+    history: Iterable[bytes] = (),
+) -> None:
     """Lay what the phone trusts, and the base that its adapters must fit. Idempotent.
+
+    Args:
+        history: the roots before `root`, where they are at hand (see `sync.trust.enrol_root`).
 
     Raises:
         RejectedError: `root` is no root metadata.
         IntegrityError: the phone trusts another root already.
     """
-    enrol_root(phone_dir / "trust", root)
+    enrol_root(phone_dir / "trust", root, history)
     if base is not None:
         slots = Slots(phone_dir)
         with slots.locked():

@@ -125,8 +125,9 @@ class Loop:
         base = PhoneBase(
             json.loads((graphs / "base.json").read_text())["digest"], POLICY_IO_VERSION
         )
+        history = repository.root_history()
         for device_id in (FARM, PHONE):
-            enrol(self._folder / "phones" / device_id, repository.root_bytes, base)
+            enrol(self._folder / "phones" / device_id, repository.root_bytes, base, history)
         for name in ("cloud", FARM, PHONE):
             address = self._broker.address(name)
             path = self._credentials(name)

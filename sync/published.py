@@ -1,6 +1,6 @@
 """The published releases as files: what serves them, lists them and packs bundles; needs no key.
 
-tuf/metadata/{N.root,N.targets,N.snapshot,timestamp}.json
+tuf/metadata/{N.root,N.targets,N.archive-XX,N.snapshot,timestamp}.json
 tuf/targets/releases/ID/HASH.{release.json,adapter.bin}, tuf/targets/channels/HASH.NAME.json,
 tuf/targets/bases/DIGEST/HASH.base.zip
 """
@@ -15,6 +15,7 @@ from tuf.api.exceptions import RepositoryError
 from tuf.api.metadata import Metadata, Root, Snapshot, Targets, Timestamp
 
 from sync.errors import IntegrityError, RejectedError
+from sync.release_archive import archive_role_of
 from sync.releases import (
     ADAPTER_ENTRY,
     BASE_ENTRY,
@@ -60,6 +61,15 @@ class PublishedReleases:
         """The newest root metadata as it was signed: what a phone is enrolled with."""
         return (self._metadata_dir / f"{self._root.signed.version}.root.json").read_bytes()
 
+    def signed_roles(self) -> dict[str, Root | Targets | Snapshot | Timestamp]:
+        """The newest metadata of each top-level role, the root first."""
+        return {
+            Root.type: self._root.signed,
+            Targets.type: self._targets.signed,
+            Snapshot.type: self._snapshot.signed,
+            Timestamp.type: self._timestamp.signed,
+        }
+
     @property
     def latest_version(self) -> int:
         """The highest release version that was published; 0 where there is none."""
@@ -94,6 +104,13 @@ class PublishedReleases:
         path = base_path(digest)
         return self._read_target(path) if path in self._targets.signed.targets else None
 
+    def root_history(self) -> list[bytes]:
+        """Every root metadata from the first on, as it was signed: how old phones follow."""
+        return [
+            (self._metadata_dir / f"{version}.root.json").read_bytes()
+            for version in range(1, self._root.signed.version + 1)
+        ]
+
     def channel(self, channel: str) -> ChannelPointer | None:
         """Where `channel` points, or None while it points nowhere."""
         require_channel(channel)
@@ -116,6 +133,9 @@ class PublishedReleases:
             f"{self._snapshot.signed.version}.snapshot",
             f"{self._targets.signed.version}.targets",
         ]
+        if not self._is_listed(release):
+            for role in {archive_role_of(path) for path in _paths_of(release)}:
+                names.append(f"{self._archive[role].signed.version}.{role}")
         return write_bundle(
             Bundle(
                 description=self._read_target(release_path(release.id)),
@@ -129,6 +149,10 @@ class PublishedReleases:
                 },
             )
         )
+
+    def _is_listed(self, release: Release) -> bool:
+        """Whether the newest metadata itself lists a release; the archive does where not."""
+        return release_path(release.id) in self._targets.signed.targets
 
     def _is_first_of_base(self, release: Release) -> bool:
         same = [one for one in self.releases() if one.base_digest == release.base_digest]
@@ -151,14 +175,22 @@ class PublishedReleases:
         self._snapshot = _parse(Snapshot, self._metadata_dir / f"{snapshot_version}.snapshot.json")
         targets_version = self._snapshot.signed.meta["targets.json"].version
         self._targets = _parse(Targets, self._metadata_dir / f"{targets_version}.targets.json")
+        self._archive: dict[str, Metadata[Targets]] = {}
+        for role, about in self._snapshot.signed.meta.items():
+            if role != "targets.json":
+                file = self._metadata_dir / f"{about.version}.{role}"
+                self._archive[role.removesuffix(".json")] = _parse(Targets, file)
         self._releases: dict[ReleaseId, Release] = {}
-        for path in self._targets.signed.targets:
-            if path.startswith("releases/") and path.endswith("/" + RELEASE_ENTRY):
-                release = release_from_json(self._read_target(path))
-                self._releases[release.id] = release
+        for metadata in (self._targets, *self._archive.values()):
+            for path in metadata.signed.targets:
+                if path.startswith("releases/") and path.endswith("/" + RELEASE_ENTRY):
+                    release = release_from_json(self._read_target(path))
+                    self._releases[release.id] = release
 
     def _read_target(self, path: str) -> bytes:
-        target = self._targets.signed.targets[path]
+        target = self._targets.signed.targets.get(path)
+        if target is None:
+            target = self._archive[archive_role_of(path)].signed.targets[path]
         data = (self._targets_dir / target.get_prefixed_paths()[0]).read_bytes()
         target.verify_length_and_hashes(data)
         return data
@@ -179,6 +211,10 @@ def _parse(role: type[_Role], path: Path) -> Metadata[_Role]:
     if metadata.signed.type != role.type:
         raise ValueError(f"{path.name} is no {role.type} metadata")
     return metadata
+
+
+def _paths_of(release: Release) -> tuple[str, str]:
+    return release_path(release.id), adapter_path(release.id)
 
 
 def release_path(release_id: ReleaseId) -> str:

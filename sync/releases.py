@@ -43,7 +43,9 @@ MAX_BASE_BYTES = MAX_ENTRY_BYTES
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_\-]{0,63}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_METADATA_ENTRY = re.compile(r"metadata/(timestamp|[1-9][0-9]{0,8}\.(root|snapshot|targets))\.json")
+_METADATA_ENTRY = re.compile(
+    r"metadata/(timestamp|[1-9][0-9]{0,8}\.(root|snapshot|targets|archive-[0-9a-f]{2}))\.json"
+)
 _T = TypeVar("_T")
 _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 

@@ -3,23 +3,23 @@
 Publishing → `Repository` → metadata and targets as files → served by path over MQTT or HTTP, and
 packed into bundles → `sync.trust.TrustedClient` on the phone.
 
-    keys/root/root.pem                              offline: only for creation and rotation
+    keys/root/*.pem                                 offline: only for creation and rotation
     keys/online/{targets,snapshot,timestamp}.pem    held by whoever publishes
 
 Each change writes new files first and replaces `timestamp.json` last, by rename: a reader sees the
-old state or the new one, and a crash in between leaves the old one.
+old state or the new one, and a crash in between leaves the old one. What the newest metadata lists,
+and where older releases stand, is `sync.release_archive`'s rule. Of each role's files the newest
+`KEPT_VERSIONS` stay, and every root: a phone that was off follows from its own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import Final
 
-from securesystemslib.signer import CryptoSigner
-from tuf.api.metadata import Metadata, MetaFile, Root, Snapshot, TargetFile, Targets, Timestamp
-from tuf.api.serialization.json import JSONSerializer
+from tuf.api.metadata import Metadata, MetaFile, Snapshot, TargetFile, Targets, Timestamp
 
 from sync.adapter_file import adapter_digest
 from sync.base_file import packed_base_digest
@@ -34,33 +34,28 @@ from sync.published import (
     channel_path,
     release_path,
 )
+from sync.release_archive import (
+    LEAST_LISTED,
+    MOST_LISTED,
+    archive_delegations,
+    archive_role_of,
+    archive_roles,
+)
 from sync.releases import (
+    CHANNELS,
     ChannelPointer,
     Reason,
     pointer_to_json,
     release_to_json,
 )
-from sync.signing_keys import (
-    ONLINE_ROLES,
-    make_signer,
-    online_key_path,
-    read_signer,
-    root_key_path,
-)
+from sync.role_signing import SERIALIZER, Lifetimes, RootKeys, date_of, initialise
+from sync.signing_keys import ONLINE_ROLES, adopt_online_signer
 from sync.vocabulary import Release, ReleaseId
 
-_SERIALIZER = JSONSerializer(compact=True)
-_Role = TypeVar("_Role", Root, Targets, Snapshot, Timestamp)
+KEPT_VERSIONS: Final = 16
+"""So many of the newest files of each role stay, for phones that are reading just now."""
 
-
-@dataclass(frozen=True, slots=True)
-class Lifetimes:
-    """How long each role's signature is good for, in days."""
-
-    root_days: int = 1825
-    targets_days: int = 365
-    snapshot_days: int = 60
-    timestamp_days: int = 30
+_Online = Metadata[Targets] | Metadata[Snapshot] | Metadata[Timestamp]
 
 
 class Repository(PublishedReleases):
@@ -91,7 +86,8 @@ class Repository(PublishedReleases):
         self._lifetimes = Lifetimes() if lifetimes is None else lifetimes
         try:
             self._signers = {
-                role: read_signer(online_key_path(keys_dir, role)) for role in ONLINE_ROLES
+                role: adopt_online_signer(keys_dir, role, self._root.signed.roles[role].keyids)
+                for role in ONLINE_ROLES
             }
         except (OSError, ValueError) as error:
             raise IntegrityError(f"the keys in {keys_dir} cannot be used: {error}") from error
@@ -108,11 +104,17 @@ class Repository(PublishedReleases):
         bundles_dir: Path | None = None,
         clock: Clock | None = None,
         lifetimes: Lifetimes | None = None,
+        root_keys: RootKeys | None = None,
     ) -> Repository:
         """A repository in `directory`, made with new keys unless it is there already."""
         if not (directory / "metadata" / "timestamp.json").exists():
-            now_ms = (SystemClock() if clock is None else clock).wall_ms()
-            _initialise(directory / "metadata", keys_dir, now_ms, lifetimes or Lifetimes())
+            initialise(
+                directory / "metadata",
+                keys_dir,
+                now_ms=(SystemClock() if clock is None else clock).wall_ms(),
+                lifetimes=lifetimes or Lifetimes(),
+                root_keys=root_keys or RootKeys(),
+            )
         return cls(directory, keys_dir, bundles_dir=bundles_dir, clock=clock, lifetimes=lifetimes)
 
     def publish(
@@ -194,20 +196,23 @@ class Repository(PublishedReleases):
     def renew(self, *, within_days: int = 7) -> bool:
         """Sign again what expires soon or was signed with an old key; True where something was.
 
-        Call it at every start and about once a day.
+        Call it at every start and about once an hour.
         """
         soon = self._now() + timedelta(days=within_days)
-        roles = (self._targets, self._snapshot, self._timestamp)
-        if all(role.signed.expires > soon and self._is_current(role) for role in roles):
+
+        def is_due(metadata: _Online) -> bool:
+            return metadata.signed.expires <= soon or self._is_foreign(metadata)
+
+        current: tuple[_Online, ...] = (self._targets, self._snapshot, self._timestamp)
+        stale = [name for name, one in self._archive.items() if is_due(one)]
+        if not stale and not any(map(is_due, current)):
             return False
-        self._sign_all()
+        self._sign_all(changed=stale)
         return True
 
-    def _is_current(
-        self, metadata: Metadata[Targets] | Metadata[Snapshot] | Metadata[Timestamp]
-    ) -> bool:
-        """Whether it is signed with the key that signs today."""
-        return self._signers[metadata.signed.type].public_key.keyid in metadata.signatures
+    def _is_foreign(self, metadata: _Online) -> bool:
+        """Whether another key signed it than the one that signs today."""
+        return self._signers[metadata.signed.type].public_key.keyid not in metadata.signatures
 
     def _point(self, channel: str, release: Release) -> None:
         current = self.channel(channel)
@@ -225,96 +230,78 @@ class Repository(PublishedReleases):
         write_durably(self._targets_dir / target.get_prefixed_paths()[0], data)
         self._targets.signed.targets[path] = target
 
-    def _sign_all(self) -> None:
-        days = self._lifetimes
-        targets = self._sign(self._targets, days.targets_days)
-        targets_version = self._targets.signed.version
-        self._snapshot.signed.meta["targets.json"] = MetaFile.from_data(
-            targets_version, targets, ["sha256"]
-        )
-        snapshot = self._sign(self._snapshot, days.snapshot_days)
-        snapshot_version = self._snapshot.signed.version
-        self._timestamp.signed.snapshot_meta = MetaFile.from_data(
-            snapshot_version, snapshot, ["sha256"]
-        )
-        timestamp = self._sign(self._timestamp, days.timestamp_days)
-        write_durably(self._metadata_dir / f"{targets_version}.targets.json", targets)
-        write_durably(self._metadata_dir / f"{snapshot_version}.snapshot.json", snapshot)
-        write_durably(self._metadata_dir / "timestamp.json", timestamp)
+    def _archive_old(self) -> set[str]:
+        """Move old releases out of the newest metadata; names of the roles that they went to."""
+        listed = [one for one in self.releases() if self._is_listed(one)]
+        if len(listed) <= MOST_LISTED:
+            return set()
+        pointers = [self.channel(name) for name in CHANNELS]
+        pointed = {pointer.release_id for pointer in pointers if pointer is not None}
+        changed = set()
+        if not self._archive:
+            changed.update(archive_roles())
+            self._archive = {name: Metadata(Targets()) for name in changed}
+            for one in self._archive.values():
+                one.signed.version = 0  # signing makes it 1
+        for release in listed[:-LEAST_LISTED]:
+            if release.id in pointed:
+                continue
+            for path in (release_path(release.id), adapter_path(release.id)):
+                name = archive_role_of(path)
+                self._archive[name].signed.targets[path] = self._targets.signed.targets.pop(path)
+                changed.add(name)
+        return changed
 
-    def _sign(
-        self, metadata: Metadata[Targets] | Metadata[Snapshot] | Metadata[Timestamp], days: int
-    ) -> bytes:
+    def _sign_all(self, changed: Iterable[str] = ()) -> None:
+        """Sign a new state of everything.
+
+        Args:
+            changed: archive roles that are to be signed again; the others stay as they are.
+        """
+        days = self._lifetimes
+        files: dict[str, bytes] = {}
+        foreign = [name for name, one in self._archive.items() if self._is_foreign(one)]
+        for name in sorted({*changed, *foreign, *self._archive_old()}):
+            data = self._sign(self._archive[name], days.targets_days)
+            version = self._archive[name].signed.version
+            self._snapshot.signed.meta[f"{name}.json"] = MetaFile(version)
+            files[f"{version}.{name}"] = data
+        if self._archive:
+            key = self._signers[Targets.type].public_key
+            self._targets.signed.delegations = archive_delegations(key)
+        targets = self._sign(self._targets, days.targets_days)
+        version = self._targets.signed.version
+        self._snapshot.signed.meta["targets.json"] = MetaFile.from_data(
+            version, targets, ["sha256"]
+        )
+        files[f"{version}.targets"] = targets
+        snapshot = self._sign(self._snapshot, days.snapshot_days)
+        version = self._snapshot.signed.version
+        self._timestamp.signed.snapshot_meta = MetaFile.from_data(version, snapshot, ["sha256"])
+        files[f"{version}.snapshot"] = snapshot
+        files["timestamp"] = self._sign(self._timestamp, days.timestamp_days)
+        for name, data in files.items():
+            write_durably(self._metadata_dir / f"{name}.json", data)
+        self._remove_superseded()
+
+    def _remove_superseded(self) -> None:
+        versions = {name: one.signed.version for name, one in self._archive.items()}
+        versions[Targets.type] = self._targets.signed.version
+        versions[Snapshot.type] = self._snapshot.signed.version
+        for name, newest in versions.items():
+            for path in self._metadata_dir.glob(f"*.{name}.json"):
+                if int(path.name.split(".")[0]) <= newest - KEPT_VERSIONS:
+                    path.unlink(missing_ok=True)
+
+    def _sign(self, metadata: _Online, days: int) -> bytes:
         signed = metadata.signed
         signed.version += 1
         signed.expires = self._expiry(days)
         metadata.sign(self._signers[signed.type])
-        return metadata.to_bytes(_SERIALIZER)
+        return metadata.to_bytes(SERIALIZER)
 
     def _now(self) -> datetime:
-        return datetime.fromtimestamp(self._clock.wall_ms() // 1000, tz=UTC)
+        return date_of(self._clock.wall_ms())
 
     def _expiry(self, days: int) -> datetime:
         return self._now() + timedelta(days=days)
-
-
-def rotate_online_keys(
-    directory: Path,
-    keys_dir: Path,
-    *,
-    clock: Clock | None = None,
-    lifetimes: Lifetimes | None = None,
-) -> None:
-    """Replace the three online keys under a new root; needs the offline root key, and no other.
-
-    What the old keys signed is refused from the moment that a phone sees the new root. Where the
-    program dies in between, rotating again repairs it.
-
-    Raises: IntegrityError: no repository there, or the root key cannot be used.
-    """
-    root = PublishedReleases(directory).root
-    try:
-        root_signer = read_signer(root_key_path(keys_dir))
-    except (OSError, ValueError) as error:
-        raise IntegrityError(f"the root key in {keys_dir} cannot be used: {error}") from error
-    for role in ONLINE_ROLES:
-        for key_id in list(root.signed.roles[role].keyids):
-            root.signed.revoke_key(key_id, role)
-        root.signed.add_key(make_signer(online_key_path(keys_dir, role)).public_key, role)
-    now_ms = (SystemClock() if clock is None else clock).wall_ms()
-    days = (Lifetimes() if lifetimes is None else lifetimes).root_days
-    root.signed.expires = datetime.fromtimestamp(now_ms // 1000, tz=UTC) + timedelta(days=days)
-    root.signed.version += 1
-    root.sign(root_signer)
-    path = directory / "metadata" / f"{root.signed.version}.root.json"
-    write_durably(path, root.to_bytes(_SERIALIZER))
-    Repository(directory, keys_dir, clock=clock, lifetimes=lifetimes).renew()
-
-
-def _initialise(metadata_dir: Path, keys_dir: Path, now_ms: int, lifetimes: Lifetimes) -> None:
-    """New keys, and the first root, targets, snapshot and timestamp, all of version 1."""
-    now = datetime.fromtimestamp(now_ms // 1000, tz=UTC)
-    root = Root(expires=now + timedelta(days=lifetimes.root_days), consistent_snapshot=True)
-    root_signer = make_signer(root_key_path(keys_dir))
-    root.add_key(root_signer.public_key, Root.type)
-    signers = {role: make_signer(online_key_path(keys_dir, role)) for role in ONLINE_ROLES}
-    for role, signer in signers.items():
-        root.add_key(signer.public_key, role)
-    targets = _signed(
-        Targets(expires=now + timedelta(days=lifetimes.targets_days)), signers["targets"]
-    )
-    snapshot = Snapshot(expires=now + timedelta(days=lifetimes.snapshot_days))
-    snapshot.meta["targets.json"] = MetaFile.from_data(1, targets, ["sha256"])
-    snapshot_data = _signed(snapshot, signers["snapshot"])
-    timestamp = Timestamp(expires=now + timedelta(days=lifetimes.timestamp_days))
-    timestamp.snapshot_meta = MetaFile.from_data(1, snapshot_data, ["sha256"])
-    write_durably(metadata_dir / "1.root.json", _signed(root, root_signer))
-    write_durably(metadata_dir / "1.targets.json", targets)
-    write_durably(metadata_dir / "1.snapshot.json", snapshot_data)
-    write_durably(metadata_dir / "timestamp.json", _signed(timestamp, signers["timestamp"]))
-
-
-def _signed(role: _Role, signer: CryptoSigner) -> bytes:
-    metadata = Metadata[_Role](role)
-    metadata.sign(signer)
-    return metadata.to_bytes(_SERIALIZER)

@@ -29,6 +29,7 @@ from sync.adapter_file import MAX_FILE_BYTES, adapter_digest
 from sync.cohorts import CohortPhone
 from sync.durable_file import exclusive, write_durably
 from sync.errors import IntegrityError, RejectedError, TransientError
+from sync.key_rotation import rotate_online_keys
 from sync.published import base_path
 from sync.releases import (
     ADAPTER_ENTRY,
@@ -42,7 +43,8 @@ from sync.releases import (
     pointer_from_json,
     release_from_json,
 )
-from sync.repository import Lifetimes, Repository, rotate_online_keys
+from sync.repository import Repository
+from sync.role_signing import Lifetimes
 from sync.vocabulary import Release
 
 __all__ = [
@@ -78,10 +80,14 @@ def no_network(path: str) -> Iterable[bytes]:
     raise TransientError(f"there is no network here to fetch {path} from")
 
 
-def enrol_root(trust_dir: Path, root: bytes) -> None:
+def enrol_root(trust_dir: Path, root: bytes, history: Iterable[bytes] = ()) -> None:
     """Lay the root that this phone will trust. Idempotent, also for later roots of that fleet.
 
     A phone that is enrolled keeps its root: newer ones reach it by the client workflow.
+
+    Args:
+        history: the roots before `root`, in order, where they are at hand: they show that it
+            follows from what the phone trusts, however often the fleet's keys were replaced.
 
     Raises:
         RejectedError: "malformed" where `root` is no root metadata that signs itself.
@@ -93,12 +99,26 @@ def enrol_root(trust_dir: Path, root: bytes) -> None:
         write_durably(path, root)
         return
     trusted = _self_signed(path.read_bytes())
-    try:
-        trusted.signed.verify_delegate(Root.type, offered.signed_bytes, offered.signatures)
-    except exceptions.RepositoryError as error:
+    known = sorted((trust_dir / "metadata" / "root_history").glob("*.root.json"))
+    between = [_self_signed(one) for one in (*history, *(file.read_bytes() for file in known))]
+    chain = [trusted]
+    for one in sorted(between, key=lambda metadata: metadata.signed.version):
+        if one.signed.version == chain[-1].signed.version + 1 and _follows(one, chain[-1]):
+            chain.append(one)
+    near = [one for one in chain if offered.signed.version <= one.signed.version + 1]
+    if not any(_follows(offered, one) for one in near):
         raise IntegrityError(
             f"{path} is another fleet's root; remove the phone's folder to start over"
-        ) from error
+        )
+
+
+def _follows(later: Metadata[Root], earlier: Metadata[Root]) -> bool:
+    """Whether the keys of `earlier` signed `later`."""
+    try:
+        earlier.signed.verify_delegate(Root.type, later.signed_bytes, later.signatures)
+    except exceptions.RepositoryError:
+        return False
+    return True
 
 
 def _self_signed(root: bytes) -> Metadata[Root]:

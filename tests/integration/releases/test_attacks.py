@@ -197,6 +197,7 @@ def test_an_older_version_under_another_name_and_after_a_restart(fleet, phone):
     assert_refused(again, again.installer.apply_bundle(renamed), "older_version", runs="r3")
 
 
+@pytest.mark.requirement("OR-REL-1")
 def test_an_older_release_under_the_newest_metadata(fleet, phone, rewrite_bundle):
     two, three = fleet.publish(2), fleet.publish(3)
     phone.installer.apply_bundle(three)
