@@ -17,7 +17,15 @@ from typing import Final
 
 from sync import topics
 from sync.clock import Clock
-from sync.codec import Envelope, Sender, decode_envelope, decode_message, encode_body, sealed
+from sync.codec import (
+    Envelope,
+    Sender,
+    decode_envelope,
+    decode_message,
+    encode_body,
+    sealed,
+    unknown_fields,
+)
 from sync.connection import Connection
 from sync.errors import RejectedError, TransientError
 from sync.messages import (
@@ -32,6 +40,7 @@ from sync.messages import (
     kind_name,
 )
 from sync.ports import FileSource, Incoming, Sink, Transport, TransportEvent
+from sync.versions import MINOR, understands
 
 CHUNK_BYTES: Final = 64 * 1024
 IDLE_S: Final = 1.0
@@ -83,7 +92,12 @@ Raises: TransientError: nothing was committed; nothing is acknowledged, the devi
 
 @dataclass(slots=True)
 class CloudCounters:
-    """What happened since the session was made."""
+    """What happened since the session was made.
+
+    Attributes:
+        unknown_fields: fields of a newer writer, which were left out.
+        withheld: messages that their addressee's version does not know, which were not sent.
+    """
 
     received: int = 0
     batches: int = 0
@@ -96,6 +110,8 @@ class CloudCounters:
     postponed: int = 0
     stale_offline: int = 0
     chunks: int = 0
+    unknown_fields: int = 0
+    withheld: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +164,7 @@ class CloudLink:
         self._credit = credit
         self._seq = 0
         self._births: dict[str, Birth] = {}
+        self._minors: dict[str, int] = {}
         self._announced: dict[str, ReleaseAnnouncement] = {}
         self._announce_at_s: float | None = None
 
@@ -183,7 +200,10 @@ class CloudLink:
             self.connection.acknowledge(incoming)
 
     def send(self, device_id: str, message: DownMessage) -> bool:
-        """Publish to one device; False where there is no connection."""
+        """Publish to one device; False where there is no connection, or it knows no such thing."""
+        if not understands(self._minors.get(device_id, MINOR), kind_name(message)):
+            self.counters.withheld += 1
+            return False
         return self._publish(device_id, message)
 
     def announce(self, announcement: ReleaseAnnouncement) -> None:
@@ -224,7 +244,10 @@ class CloudLink:
             topic = topics.parse(incoming.topic)
             envelope = decode_envelope(incoming.payload)
             _check_place(topic, envelope)
-            return _Opened(envelope, decode_message(envelope))
+            message = decode_message(envelope)
+            self.counters.unknown_fields += unknown_fields(envelope, message)
+            self._minors[envelope.device] = envelope.minor
+            return _Opened(envelope, message)
         except RejectedError as error:
             self._bury(incoming, envelope, error.reason)
             return None

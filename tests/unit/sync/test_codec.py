@@ -62,6 +62,7 @@ def test_a_field_that_a_newer_writer_added_is_ignored():
     assert codec.decode_body(body) == Event(kind="x", at_ms=1)
 
 
+@pytest.mark.requirement("OR-VER-3")
 @pytest.mark.parametrize(
     ("added", "count"),
     [
@@ -142,6 +143,7 @@ def test_garbage_in_a_deflated_body_is_malformed(data):
     assert reason_of(caught) == "malformed"
 
 
+@pytest.mark.requirement("OR-ENV-2")
 def test_a_body_that_would_inflate_without_end_is_stopped():
     bomb = zlib.compress(bytes(codec.MAX_BODY_BYTES + 1))
     with pytest.raises(RejectedError) as caught:
@@ -149,6 +151,7 @@ def test_a_body_that_would_inflate_without_end_is_stopped():
     assert reason_of(caught) == "too_large"
 
 
+@pytest.mark.requirement("OR-ENV-2")
 def test_a_payload_over_the_limit_is_not_even_looked_at():
     with pytest.raises(RejectedError) as caught:
         codec.decode_envelope(bytes(codec.MAX_WIRE_BYTES + 1))
