@@ -16,6 +16,7 @@ from random import Random
 from typing import Final
 
 from sync import topics
+from sync.boot_watch import BootWatch, Double
 from sync.clock import Clock
 from sync.codec import (
     Envelope,
@@ -34,6 +35,7 @@ from sync.messages import (
     DownMessage,
     FileChunk,
     FileRequest,
+    Health,
     Message,
     Offline,
     ReleaseAnnouncement,
@@ -109,6 +111,7 @@ class CloudCounters:
     wrong_device: int = 0
     postponed: int = 0
     stale_offline: int = 0
+    doubles: int = 0
     chunks: int = 0
     unknown_fields: int = 0
     withheld: int = 0
@@ -116,11 +119,16 @@ class CloudCounters:
 
 @dataclass(frozen=True, slots=True)
 class CloudOutlets:
-    """Where a link hands on what arrives; called on the link's thread."""
+    """Where a link hands on what arrives; called on the link's thread.
+
+    Attributes:
+        doubled: two processes use one device's name; told once an hour and device.
+    """
 
     ingest: IngestHandler
     dead_letter: Callable[[DeadLetter], None]
     connected: Callable[[bool], None]
+    doubled: Callable[[Double], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +172,7 @@ class CloudLink:
         self._credit = credit
         self._seq = 0
         self._births: dict[str, Birth] = {}
+        self._boots = BootWatch()
         self._minors: dict[str, int] = {}
         self._announced: dict[str, ReleaseAnnouncement] = {}
         self._announce_at_s: float | None = None
@@ -272,15 +281,29 @@ class CloudLink:
                 return self._born(opened.envelope, opened.message)
             case Offline():
                 return self._gone(device_id, opened.message)
+            case Health():
+                now_s = self._clock.monotonic_s()
+                boot_id = opened.envelope.boot_id
+                self._tell(self._boots.heard(device_id, boot_id, now_s=now_s))
+                return True
             case _:
                 return True
 
     def _born(self, envelope: Envelope, birth: Birth) -> bool:
         self._births[envelope.device] = birth
+        now_s = self._clock.monotonic_s()
+        self._tell(self._boots.born(envelope.device, birth.boot_id, birth.epoch, now_s=now_s))
         self._answer(envelope.device, envelope.install_id)
         if self._announce_at_s is None:
             self._announce_at_s = self._clock.monotonic_s() + REPEAT_ANNOUNCEMENTS_AFTER_S
         return True
+
+    def _tell(self, double: Double | None) -> None:
+        if double is not None:
+            self.counters.doubles += 1
+            self._outlets.doubled(double)
+            if double.how == "side_by_side":
+                self._answer(double.device_id, "")
 
     def _gone(self, device_id: str, offline: Offline) -> bool:
         """A will can arrive after the birth of the next connection: then it says nothing."""
@@ -350,6 +373,7 @@ class CloudLink:
                 credit=self._credit,
                 server_epoch=f"{self._boot_id}:{self.connection.connects}",
                 server_at_ms=self._clock.wall_ms(),
+                contended=self._boots.is_contended(device_id, now_s=self._clock.monotonic_s()),
             ),
         )
 

@@ -17,6 +17,7 @@ from random import Random
 
 import structlog
 
+from sync.boot_watch import Double
 from sync.clock import Clock, SystemClock
 from sync.cloud_link import (
     CloudCounters,
@@ -266,6 +267,7 @@ class CloudSession:
         files: what devices may fetch.
         shards: only the devices of these shards; None means all.
         dead_letter: gets what was given up, before the sender is told.
+        doubled: told where two processes use one device's name.
         credit: how many outbox rows each device may have outstanding.
     """
 
@@ -278,6 +280,7 @@ class CloudSession:
         files: FileSource,
         shards: tuple[int, ...] | None = None,
         dead_letter: Callable[[DeadLetter], None] | None = None,
+        doubled: Callable[[Double], None] | None = None,
         credit: int = 64,
         clock: Clock | None = None,
         random: Random | None = None,
@@ -295,6 +298,7 @@ class CloudSession:
                 ingest=ingest,
                 dead_letter=dead_letter or _log_dead_letter,
                 connected=self._connection_changed,
+                doubled=doubled or _log_double,
             ),
             boot_id=boot_id,
             clock=clock or SystemClock(),
@@ -354,6 +358,10 @@ class CloudSession:
 
     def _connection_changed(self, online: bool) -> None:  # noqa: FBT001 - an event's one value
         (self._loop.connected.set if online else self._loop.connected.clear)()
+
+
+def _log_double(double: Double) -> None:
+    _log.warning("device_doubled", device_id=double.device_id, how=double.how)
 
 
 def _log_dead_letter(letter: DeadLetter) -> None:
