@@ -296,4 +296,12 @@ def _episode_row(origin: Origin, episode: Episode, verdict: Verdict | None) -> d
         "started_at_ms": episode.started_at_ms,
         "ended_at_ms": episode.ended_at_ms,
         "received_at_ms": origin.received_at_ms,
+        "invalid_steps": sum(not step.valid for step in episode.steps),
+        "decide_ms_p95": _p95([step.decide_ms for step in episode.steps]),
     }
+
+
+def _p95(values: Sequence[float]) -> float:
+    """The 95th percentile of some values, one of them; 0 where there are none."""
+    ordered = sorted(values)
+    return ordered[(len(ordered) * 95 - 1) // 100] if ordered else 0.0

@@ -102,8 +102,11 @@ EPISODES = Table(
     Column("started_at_ms", BigInteger, nullable=False),
     Column("ended_at_ms", BigInteger, nullable=False),
     Column("received_at_ms", BigInteger, nullable=False),
+    Column("invalid_steps", Integer, nullable=False, server_default="0"),
+    Column("decide_ms_p95", Float, nullable=False, server_default="0"),
     UniqueConstraint("device_id", "install_id", "seq"),
     Index("ix_episodes_assignment_id", "assignment_id"),
+    Index("ix_episodes_received", "received_at_ms", "actor"),
     # These two hold all that the director counts at each look, so that it reads no rows.
     Index("ix_episodes_batch", "batch", "duplicate", "end_reason", "success"),
     Index("ix_episodes_purpose", "purpose", "duplicate", "end_reason", "n_steps"),
@@ -247,6 +250,53 @@ RELEASES = Table(
     Column("validation_env_errors", Integer, nullable=False),
     Column("notes", Text, nullable=False),
 )
+
+STAGED_RELEASES = Table(
+    "staged_releases",
+    METADATA,
+    Column("release_id", String(64), primary_key=True),
+    Column("replaces", String(64), nullable=False),
+    Column("channel", String(32), nullable=False),
+    Column("phase", String(16), nullable=False),
+    Column("plan", JSON, nullable=False),
+    Column("state", JSON, nullable=False),
+    Column("stages_began_ms", JSON, nullable=False),
+    Column("events_row", BigInteger, nullable=False),
+    Column("created_at_ms", BigInteger, nullable=False),
+    Column("updated_at_ms", BigInteger, nullable=False),
+)
+
+STAGED_PHONES = Table(
+    "staged_phones",
+    METADATA,
+    Column("release_id", String(64), primary_key=True),
+    Column("device_id", String(64), primary_key=True),
+    Column("stage", Integer, nullable=False),
+    Column("told_at_ms", BigInteger, nullable=False),
+    Column("installed_at_ms", BigInteger, nullable=False),
+    Column("outcome", String(16), nullable=False),
+    Column("reason", String(32), nullable=False),
+    Column("left_at_ms", BigInteger, nullable=False),
+)
+"""The phones that a staged release was offered to, and what came of it; none is ever removed."""
+
+STAGED_LOG = Table(
+    "staged_log",
+    METADATA,
+    Column("row", _ROW, primary_key=True, autoincrement=True),
+    Column("release_id", String(64), nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("who", String(64), nullable=False),
+    Column("was", String(16), nullable=False),
+    Column("now", String(16), nullable=False),
+    Column("stage", Integer, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("figures", JSON, nullable=False),
+    Column("digest", String(64), nullable=False),
+    Index("ix_staged_log_release_id", "release_id", "row"),
+)
+"""Who did what to a staged release, when and why. Rows are only ever added; each row's digest
+covers the row before it, so that a changed or missing row shows."""
 
 CAMPAIGN = Table(
     "campaign",

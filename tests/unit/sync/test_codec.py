@@ -6,6 +6,8 @@ from random import Random
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sync import codec
 from sync.errors import RejectedError
@@ -228,3 +230,34 @@ def test_reader_of_before_there_were_marks_leaves_them_out():
     older = msgspec.defstruct("Observation", [("width_px", int), ("height_px", int)])
 
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(marked), type=older) == older(10, 20)
+
+
+def checked(**changes):
+    return codec.encode_envelope(msgspec.structs.replace(ENVELOPE, minor=2, **changes))
+
+
+def test_an_envelope_of_today_comes_back_with_its_check():
+    envelope = codec.decode_envelope(checked())
+    assert envelope.check
+    assert msgspec.structs.replace(envelope, check=0, minor=1) == ENVELOPE
+
+
+@given(st.data())
+def test_a_flipped_bit_anywhere_is_never_taken_for_what_was_sent(data):
+    sent = checked()
+    bit = data.draw(st.integers(0, len(sent) * 8 - 1))
+    spoilt = bytearray(sent)
+    spoilt[bit // 8] ^= 1 << bit % 8
+    try:
+        envelope = codec.decode_envelope(bytes(spoilt))
+    except RejectedError as error:
+        assert error.reason in {"damaged", "malformed", "unknown_version"}
+    else:  # the name of a field that only later versions read
+        assert envelope == codec.decode_envelope(sent)
+
+
+def test_a_check_that_is_left_out_is_damage_from_a_peer_that_makes_them():
+    bare = msgspec.to_builtins(msgspec.structs.replace(ENVELOPE, minor=2))
+    with pytest.raises(RejectedError) as raised:
+        codec.decode_envelope(msgspec.msgpack.encode(bare))
+    assert raised.value.reason == "damaged"
