@@ -248,16 +248,13 @@ def test_a_flipped_bit_anywhere_is_never_taken_for_what_was_sent(data):
     bit = data.draw(st.integers(0, len(sent) * 8 - 1))
     spoilt = bytearray(sent)
     spoilt[bit // 8] ^= 1 << bit % 8
-    try:
-        envelope = codec.decode_envelope(bytes(spoilt))
-    except RejectedError as error:
-        assert error.reason in {"damaged", "malformed", "unknown_version"}
-    else:  # the name of a field that only later versions read
-        assert envelope == codec.decode_envelope(sent)
+    with pytest.raises(RejectedError) as raised:
+        codec.decode_envelope(bytes(spoilt))
+    assert raised.value.reason in {"damaged", "malformed", "unknown_version"}
 
 
 def test_a_check_that_is_left_out_is_damage_from_a_peer_that_makes_them():
-    bare = msgspec.to_builtins(msgspec.structs.replace(ENVELOPE, minor=2))
+    bare = msgspec.structs.asdict(msgspec.structs.replace(ENVELOPE, minor=2))
     with pytest.raises(RejectedError) as raised:
         codec.decode_envelope(msgspec.msgpack.encode(bare))
     assert raised.value.reason == "damaged"
