@@ -24,9 +24,10 @@ class MqttAddress:
 
     Attributes:
         client_id: the device id; a second connection with the same id ends the first.
-        certificates: file with the broker's certificate authority; None means no TLS.
+        certificates: file with the broker's certificate authority, with which TLS is spoken.
         certificate, key: files with our own certificate and its key, where the broker wants them.
         protocol: the version of MQTT to speak.
+        tls: speak TLS also without `certificates`, and trust the system's authorities.
     """
 
     host: str
@@ -38,6 +39,12 @@ class MqttAddress:
     certificate: Path | None = None
     key: Path | None = field(default=None, repr=False)
     protocol: MqttProtocol = MqttProtocol.V3_1_1
+    tls: bool = False
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether TLS is spoken."""
+        return self.tls or self.certificates is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The Transport over paho-mqtt, MQTT 3.1.1.
+"""The Transport over paho-mqtt: MQTT 3.1.1, or MQTT 5 where the address asks for it.
 
 A fresh paho client is made for each connection, with a clean session: paho's own queue and its
 resend on reconnect (which ignores the in-flight limit) never come into play, the outbox owns both.
@@ -10,17 +10,19 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 import paho.mqtt.client as paho
-from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
+from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
-from sync.broker_address import MqttAddress
+from sync.broker_address import MqttAddress, MqttProtocol
 from sync.codec import MAX_WIRE_BYTES
-from sync.errors import LinkLostError
+from sync.errors import BrokerError, LinkLostError
 from sync.ports import Connected, Disconnected, Incoming, Sink, Will
 
 __all__ = ["MqttAddress", "PahoTransport"]
@@ -28,6 +30,8 @@ __all__ = ["MqttAddress", "PahoTransport"]
 KEEPALIVE_S: Final = 30
 CONNECT_TIMEOUT_S: Final = 5.0
 FLUSH_TIMEOUT_S: Final = 2.0
+_FIRST_IN_FLIGHT: Final = 10
+"""How many messages an MQTT 5 broker surely takes at once, until it said so itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +42,17 @@ class _Receipt:
 
 
 class PahoTransport:
-    """A `Transport` to an MQTT broker."""
+    """A `Transport` to an MQTT broker.
+
+    Raises: BrokerError: a certificate or key of the address cannot be read.
+    """
 
     def __init__(self, address: MqttAddress) -> None:
         self._address = address
         self._client: paho.Client | None = None
         self._last_sent: paho.MQTTMessageInfo | None = None
+        self._tls = _tls_context(address) if address.encrypted else None
+        self._in_flight = _FIRST_IN_FLIGHT if address.protocol is MqttProtocol.V5 else 0
 
     def connect(self, sink: Sink, will: Will | None = None) -> None:
         """See Transport."""
@@ -109,31 +118,59 @@ class PahoTransport:
 
     def _new_client(self, sink: Sink, will: Will | None) -> paho.Client:
         address = self._address
+        is_5 = address.protocol is MqttProtocol.V5
         client = paho.Client(
             CallbackAPIVersion.VERSION2,
             client_id=address.client_id,
-            clean_session=True,
+            clean_session=None if is_5 else True,
+            protocol=MQTTProtocolVersion.MQTTv5 if is_5 else MQTTProtocolVersion.MQTTv311,
             reconnect_on_failure=False,
             manual_ack=True,
         )
-        client.username_pw_set(address.username, address.password)
+        if address.username:
+            client.username_pw_set(address.username, address.password)
         client.connect_timeout = CONNECT_TIMEOUT_S
-        client.max_inflight_messages_set(0)
+        client.max_inflight_messages_set(self._in_flight)
         client.max_queued_messages_set(0)
-        if address.certificates is not None:
-            client.tls_set_context(ssl.create_default_context(cafile=str(address.certificates)))
+        if self._tls is not None:
+            client.tls_set_context(self._tls)
         if will is not None:
             client.will_set(will.topic, will.payload, qos=1, retain=True)
-        _report_to(client, sink)
+        _report_to(client, sink, learn=self._learn)
         return client
 
+    def _learn(self, said: Properties | None) -> None:
+        """Remember for the next connection how many messages the broker takes at once."""
+        if self._address.protocol is MqttProtocol.V5 and said is not None:
+            self._in_flight = getattr(said, "ReceiveMaximum", 0)
 
-def _report_to(client: paho.Client, sink: Sink) -> None:
+
+def _tls_context(address: MqttAddress) -> ssl.SSLContext:
+    try:
+        cafile = None if address.certificates is None else str(address.certificates)
+        context = ssl.create_default_context(cafile=cafile)
+        if address.certificate is not None:
+            context.load_cert_chain(address.certificate, address.key)
+    except (OSError, ValueError) as error:
+        raise BrokerError(
+            f"the certificates for {address.host} cannot be read ({error}): correct their paths"
+        ) from error
+    return context
+
+
+def _report_to(
+    client: paho.Client, sink: Sink, *, learn: Callable[[Properties | None], None]
+) -> None:
     """Turn paho's callbacks into events; each runs under paho's locks and only calls the sink."""
 
     def on_connect(
-        _client: paho.Client, _data: object, _flags: object, reason: ReasonCode, _more: object
+        _client: paho.Client,
+        _data: object,
+        _flags: object,
+        reason: ReasonCode,
+        said: Properties | None,
     ) -> None:
+        learn(said)
         sink(Disconnected(f"the broker refused: {reason}") if reason.is_failure else Connected())
 
     def on_disconnect(

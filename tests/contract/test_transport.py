@@ -6,11 +6,13 @@ import queue
 import socket
 import time
 from dataclasses import dataclass, field
+from random import Random
 
 import pytest
 
 from sync import topics
 from sync.broker import BrokerProcess
+from sync.codec import MAX_WIRE_BYTES
 from sync.errors import LinkLostError
 from sync.loopback import LoopbackBroker
 from sync.mqtt import PahoTransport
@@ -165,6 +167,7 @@ def heard(one, count):
     return got
 
 
+@pytest.mark.requirement("OR-BRK-2", "OR-BRK-7")
 def test_messages_of_one_sender_arrive_in_order(cloud, phone):
     sent = [(topic(topics.EPISODE), str(number).encode()) for number in range(50)]
     for name, payload in sent:
@@ -172,12 +175,14 @@ def test_messages_of_one_sender_arrive_in_order(cloud, phone):
     assert heard(cloud, 50) == sent
 
 
+@pytest.mark.requirement("OR-BRK-10")
 def test_a_large_message_arrives_whole(cloud, phone):
-    payload = bytes(range(256)) * 12_000
+    payload = Random(1).randbytes(MAX_WIRE_BYTES)
     phone.say(topic(topics.EPISODE), payload)
     assert heard(cloud, 1) == [(topic(topics.EPISODE), payload)]
 
 
+@pytest.mark.requirement("OR-BRK-3")
 def test_a_retained_message_waits_for_a_later_subscriber(phone, cloud):
     phone.say(topic(topics.PRESENCE), b"here", retain=True)
     heard(cloud, 1)
@@ -192,6 +197,32 @@ def test_a_retained_message_waits_for_a_later_subscriber(phone, cloud):
     )
 
 
+@pytest.mark.requirement("OR-BRK-4")
+@pytest.mark.requirement("OR-BRK-5")
+def test_an_empty_message_takes_the_retained_one_away(phone, cloud):
+    phone.say(topic(topics.PRESENCE), b"here", retain=True)
+    phone.say(topic(topics.PRESENCE), b"", retain=True)
+    heard(cloud, 2)
+    cloud.transport.close()
+    assert cloud.connect() == Connected()
+    cloud.subscribe(*topics.cloud_filters(FLEET))
+    phone.say(topic(topics.EVENT), b"news")
+    assert heard(cloud, 1) == [(topic(topics.EVENT), b"news")]
+
+
+@pytest.mark.requirement("OR-CON-1")
+def test_nothing_is_kept_for_a_client_that_is_away(phone, cloud):
+    cloud.transport.close()
+    phone.say(topic(topics.EVENT), b"missed")
+    phone.transport.close()
+    assert cloud.connect() == Connected()
+    marker = topic(topics.HEALTH, "marker")
+    subscribe_and_wait(cloud, cloud, marker, *topics.cloud_filters(FLEET))
+    assert phone.connect() == Connected()
+    phone.say(topic(topics.EVENT), b"heard")
+    assert heard(cloud, 1) == [(topic(topics.EVENT), b"heard")]
+
+
 def test_a_connection_that_breaks_leaves_its_will(world, cloud, party):
     phone = party("phone-1")
     phone.connect(Will(topic(topics.PRESENCE), b"gone"))
@@ -200,6 +231,7 @@ def test_a_connection_that_breaks_leaves_its_will(world, cloud, party):
     assert heard(cloud, 1) == [(topic(topics.PRESENCE), b"gone")]
 
 
+@pytest.mark.requirement("OR-BRK-6")
 def test_a_connection_that_is_closed_leaves_no_will(cloud, party):
     phone = party("phone-1")
     phone.connect(Will(topic(topics.PRESENCE), b"gone"))
@@ -216,6 +248,7 @@ def test_what_was_published_before_closing_still_arrives(cloud, phone):
     assert len(heard(cloud, 20)) == 20
 
 
+@pytest.mark.requirement("OR-BRK-9")
 def test_what_was_not_acknowledged_comes_again_and_says_so(world, cloud, phone):
     phone.say(topic(topics.EVENT), b"once")
     first = cloud.next()
@@ -247,6 +280,7 @@ def test_a_device_hears_its_own_messages_and_the_releases(cloud, phone, party):
     assert heard(other, 1) == [(topic(topics.ASSIGNMENT, "phone-2"), b"for two")]
 
 
+@pytest.mark.requirement("OR-BRK-11", "OR-BRK-14")
 def test_what_a_device_publishes_as_another_reaches_nobody(cloud, phone):
     phone.say(topic(topics.EPISODE, "phone-2"), b"forged")
     phone.say(topic(topics.ACK, "phone-2"), b"forged", qos=0)
@@ -255,6 +289,7 @@ def test_what_a_device_publishes_as_another_reaches_nobody(cloud, phone):
     assert heard(cloud, 1) == [(topic(topics.EPISODE, "phone-1"), b"own")]
 
 
+@pytest.mark.requirement("OR-BRK-12", "OR-BRK-13")
 @pytest.mark.parametrize(
     "wanted",
     [
@@ -271,6 +306,7 @@ def test_a_subscription_to_what_is_anothers_ends_the_connection(phone, wanted):
     assert isinstance(phone.next(), Disconnected)
 
 
+@pytest.mark.requirement("OR-BRK-15")
 def test_a_second_connection_of_the_same_device_ends_the_first(phone, party):
     second = party("phone-1")
     assert second.connect() == Connected()

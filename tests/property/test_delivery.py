@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ deeds = st.lists(
 )
 
 
+@pytest.mark.requirement("OR-ACK-1", "OR-ACK-3")
 @settings(max_examples=40)
 @given(faults, deeds, st.integers(0, 2**32))
 def test_every_row_is_committed_exactly_once(faults, deeds, seed):

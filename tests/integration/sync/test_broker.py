@@ -171,6 +171,7 @@ def test_secrets_are_for_the_owners_eyes(broker, tmp_path):
     assert modes == {"broker": 0o700, "state.json": 0o600, "nats.json": 0o600}
 
 
+@pytest.mark.requirement("OR-BRK-1")
 @pytest.mark.parametrize(
     ("name", "password"), [("phone-1", "wrong"), ("nobody", "nothing"), ("", "")]
 )
@@ -196,6 +197,7 @@ def test_a_device_is_added_while_others_stay_connected(broker, connect):
     service.publish(topics.build("home", topics.HEALTH, "phone-1"), b"", qos=1, retain=False)
 
 
+@pytest.mark.requirement("OR-BRK-16")
 def test_a_removed_device_is_thrown_out_and_stays_out(broker, connect):
     broker.start()
     broker.add_devices(["phone-1", "phone-2"])

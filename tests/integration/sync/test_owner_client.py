@@ -95,6 +95,7 @@ def test_a_stop_and_a_start_reach_one_device_and_no_other(device, owner, name):
         other.get(timeout=QUIET_S)
 
 
+@pytest.mark.requirement("OR-OWN-1")
 def test_a_stop_waits_for_a_device_that_is_away(broker, device, owner, name):
     broker.add_device(name)
     owner.stop(name, "while you were away")
@@ -133,6 +134,7 @@ def test_a_question_goes_up_and_its_answer_comes_down(device, owner, name):
     assert (answer.question_id, answer.agreed) == ("q1", True)
 
 
+@pytest.mark.requirement("OR-OWN-2")
 def test_a_device_cannot_stop_or_answer_another(broker, device, name):
     _, said, _ = device(name)
     stranger = OwnerClient(PahoTransport(broker.add_device(f"{name}-x")), fleet=FLEET)

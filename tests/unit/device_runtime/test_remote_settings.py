@@ -49,6 +49,7 @@ def test_integers_are_numbers(opened):
     assert settings.take(desired(1, temperature=1)).values["temperature"] == 1.0
 
 
+@pytest.mark.requirement("OR-SET-2")
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
@@ -83,6 +84,7 @@ def test_unknown_names_are_told_and_counted(opened):
     assert opened().report().unknown == 3
 
 
+@pytest.mark.requirement("OR-SET-1")
 def test_an_older_or_equal_version_changes_nothing_and_is_answered_with_what_holds(opened):
     settings = opened()
     settings.take(desired(5, temperature=0.5))

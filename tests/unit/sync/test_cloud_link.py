@@ -1,11 +1,20 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from sync import topics
-from sync.codec import Envelope, encode_body, encode_envelope
+from sync.codec import PLAIN, Envelope, encode_body, encode_envelope
 from sync.errors import TransientError
-from sync.messages import Cancel, FileRequest, Offline, ReleaseAnnouncement
+from sync.messages import (
+    Birth,
+    Cancel,
+    Event,
+    FileRequest,
+    NewCredentials,
+    Offline,
+    ReleaseAnnouncement,
+)
 from sync.outbox import depth
 from sync.vocabulary import DeviceId
 from tests.wire import FLEET, World, event
@@ -36,6 +45,39 @@ def inject(world, message, *, owner="phone-1", device="phone-1", stream="outbox"
     world.broker.route(topic, encode_envelope(Envelope(**fields)), qos=1, retain=False)
 
 
+@pytest.mark.requirement("OR-PRE-3")
+def test_a_birth_is_answered_with_the_credit(world):
+    cloud, device = world.cloud(), world.device()
+    cloud.link.set_credit(7)
+    world.settle(cloud, device)
+    device.enqueue(*map(event, range(10)))
+    device.turn()
+    assert device.link.outbox.outstanding == 7
+
+
+@pytest.mark.requirement("OR-VER-5")
+@pytest.mark.parametrize("minor", [1, 2])
+def test_a_device_is_sent_only_what_its_version_knows(world, minor):
+    cloud = world.cloud()
+    world.settle(cloud)
+    inject(world, Birth(device_id=DeviceId("phone-1")), stream="live", minor=minor)
+    world.settle(cloud)
+    assert cloud.link.send("phone-1", Cancel(assignment_ids=()))
+    assert cloud.link.send("phone-1", NewCredentials(version=1, password="x")) == (minor == 2)
+    assert cloud.link.counters.withheld == (minor == 1)
+
+
+@pytest.mark.requirement("OR-VER-3")
+def test_fields_of_a_newer_device_are_counted_and_the_rest_is_taken(world):
+    cloud = world.cloud()
+    world.settle(cloud)
+    body = msgspec.msgpack.encode({"kind": "seen", "colour": "red", "taste": {"a": 1}})
+    inject(world, event(1), body=body, enc=PLAIN, minor=9)
+    world.settle(cloud)
+    assert cloud.received[-1].message == Event(kind="seen")
+    assert cloud.link.counters.unknown_fields == 2
+
+
 def test_messages_that_wait_together_are_committed_in_one_batch(world):
     batches = []
     cloud, device = world.cloud(lambda batch: batches.append(len(batch)) or {}), world.device()
@@ -48,6 +90,7 @@ def test_messages_that_wait_together_are_committed_in_one_batch(world):
     assert depth(device.conn) == 0
 
 
+@pytest.mark.requirement("OR-ACK-2")
 def test_what_was_not_committed_is_neither_acknowledged_nor_lost(world):
     troubled = [True]
 
@@ -69,6 +112,7 @@ def test_what_was_not_committed_is_neither_acknowledged_nor_lost(world):
     assert len(cloud.rows) == 1
 
 
+@pytest.mark.requirement("OR-CON-3")
 def test_the_broker_hears_of_a_message_after_the_commit(world):
     unacknowledged = []
     cloud = world.cloud(
@@ -95,6 +139,7 @@ def test_a_batch_answers_each_device_once_with_what_is_its_own(world):
     ]
 
 
+@pytest.mark.requirement("OR-TOP-2")
 def test_an_envelope_that_names_another_device_is_a_dead_letter(world):
     cloud = world.cloud()
     cloud.turn()
@@ -107,6 +152,7 @@ def test_an_envelope_that_names_another_device_is_a_dead_letter(world):
     assert not world.broker._clients["cloud"].unacknowledged
 
 
+@pytest.mark.requirement("OR-VER-4")
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -126,6 +172,7 @@ def test_a_row_that_cannot_be_read_is_answered_with_its_reason(world, changes, r
     assert [letter.reason for letter in cloud.dead] == [reason]
 
 
+@pytest.mark.requirement("OR-ENV-1")
 def test_garbage_without_a_sender_is_counted_and_given_up(world):
     cloud = world.cloud()
     cloud.turn()
@@ -151,6 +198,7 @@ def test_a_row_that_comes_again_is_seen_as_redelivered(world):
     assert len(cloud.rows) == 1
 
 
+@pytest.mark.requirement("OR-PRE-2")
 def test_a_will_that_arrives_after_the_next_birth_says_nothing(world):
     cloud, device = world.cloud(), world.device()
     world.settle(cloud, device)
@@ -175,6 +223,7 @@ def test_file_requests_are_answered_chunk_by_chunk(world):
     assert not any(isinstance(one.message, FileRequest) for one in cloud.received)
 
 
+@pytest.mark.requirement("OR-REL-2")
 def test_a_release_is_announced_again_to_a_broker_that_lost_everything(world):
     cloud, device = world.cloud(), world.device()
     world.settle(cloud, device)

@@ -97,6 +97,7 @@ def test_a_failed_try_is_repeated_after_a_wait(clock, answer):
     assert connection.online
 
 
+@pytest.mark.requirement("OR-CON-2")
 def test_waits_grow_with_each_failure_up_to_half_a_minute(clock):
     failures = [LinkLostError("nobody there") for _ in range(12)]
     _connection, turn = connect(ScriptedTransport(*failures), clock)

@@ -2,22 +2,25 @@ from __future__ import annotations
 
 import sqlite3
 
+import msgspec
 import pytest
 
 from sync import inbox, topics
-from sync.codec import Envelope, encode_body, encode_envelope
+from sync.codec import PLAIN, Envelope, decode_envelope, encode_body, encode_envelope
 from sync.database import transaction
 from sync.messages import (
     Acknowledgement,
     AssignmentBatch,
     AssignmentsAccepted,
     Birth,
+    BlobOffer,
     Cancel,
     Health,
     Offline,
     ReleaseAnnouncement,
 )
 from sync.outbox import depth, parked
+from sync.versions import MINOR
 from sync.vocabulary import Assignment, AssignmentId, DeviceId
 from tests.wire import FLEET, World, event
 
@@ -58,6 +61,7 @@ def met(world):
     return world, cloud, device
 
 
+@pytest.mark.requirement("OR-PRE-1")
 def test_a_device_announces_itself_with_each_connection_and_a_higher_epoch(met):
     world, cloud, device = met
     world.broker.cut("phone-1")
@@ -70,6 +74,7 @@ def test_a_device_announces_itself_with_each_connection_and_a_higher_epoch(met):
     assert device.connected == [True, False, True]
 
 
+@pytest.mark.requirement("OR-PRE-1")
 def test_a_lost_connection_is_told_by_the_will(met):
     world, cloud, _device = met
     world.broker.cut("phone-1")
@@ -87,6 +92,7 @@ def test_a_clean_end_is_told_as_such(met):
     assert offline.clean
 
 
+@pytest.mark.requirement("OR-ACK-1")
 def test_a_committed_row_is_deleted_only_after_the_cloud_said_so(met):
     world, cloud, device = met
     device.enqueue(event(1))
@@ -97,6 +103,7 @@ def test_a_committed_row_is_deleted_only_after_the_cloud_said_so(met):
     assert [one.message for one in cloud.rows.values()] == [event(1)]
 
 
+@pytest.mark.requirement("OR-ACK-4")
 def test_a_row_that_the_cloud_cannot_read_is_parked(world):
     cloud = world.cloud(lambda batch: dict.fromkeys(range(len(batch)), "unknown_task"))
     device = world.device()
@@ -106,6 +113,7 @@ def test_a_row_that_the_cloud_cannot_read_is_parked(world):
     assert device.link.counters.rejected == 1
 
 
+@pytest.mark.requirement("OR-ACK-6")
 def test_an_acknowledgement_for_another_install_deletes_nothing(met):
     world, _cloud, device = met
     world.broker.faults = type(world.broker.faults)(drop=1.0)
@@ -119,6 +127,7 @@ def test_an_acknowledgement_for_another_install_deletes_nothing(met):
     assert depth(device.conn) == 1
 
 
+@pytest.mark.requirement("OR-ACK-5")
 def test_the_clouds_credit_bounds_what_is_outstanding(met):
     world, cloud, device = met
     cloud.link.set_credit(2)
@@ -130,6 +139,7 @@ def test_the_clouds_credit_bounds_what_is_outstanding(met):
     assert depth(device.conn) == 0
 
 
+@pytest.mark.requirement("OR-ACK-5")
 def test_without_credit_nothing_is_sent_until_there_is_some(met):
     world, cloud, device = met
     cloud.link.set_credit(0)
@@ -142,6 +152,7 @@ def test_without_credit_nothing_is_sent_until_there_is_some(met):
     assert depth(device.conn) == 0
 
 
+@pytest.mark.requirement("OR-ACK-8")
 def test_a_cloud_that_started_anew_gets_what_was_outstanding_at_once(met):
     world, cloud, device = met
     cloud.link.close()
@@ -154,6 +165,7 @@ def test_a_cloud_that_started_anew_gets_what_was_outstanding_at_once(met):
     assert depth(device.conn) == 0
 
 
+@pytest.mark.requirement("OR-ASG-2")
 def test_an_assignment_is_handed_on_once_and_accepted_each_time(met):
     world, cloud, device = met
     batch = AssignmentBatch(assignments=assignments("a", "b"))
@@ -174,6 +186,7 @@ def test_a_partly_new_batch_hands_on_what_is_new(met):
     assert device.inbox[1] == AssignmentBatch(assignments=assignments("b"))
 
 
+@pytest.mark.requirement("OR-ASG-1", "OR-CON-3")
 def test_a_message_is_acknowledged_to_the_broker_only_after_it_is_stored(met):
     world, cloud, device = met
     cloud.link.send("phone-1", AssignmentBatch(assignments=assignments("a")))
@@ -225,6 +238,7 @@ def test_changing_the_channel_hands_on_that_channels_last_release(met):
     assert cloud.received[-1].message.channel == "canary"
 
 
+@pytest.mark.requirement("OR-TOP-3", "OR-ENV-1")
 @pytest.mark.parametrize(
     ("topic_kind", "data"),
     [
@@ -252,6 +266,32 @@ def test_a_live_message_goes_out_when_connected_and_is_dropped_otherwise(met):
     assert not device.link.send(Health(at_ms=2))
     world.settle(cloud)
     assert cloud.received[-1].message == Health(at_ms=1)
+
+
+@pytest.mark.requirement("OR-VER-5")
+def test_a_cloud_is_sent_only_what_its_version_knows(world):
+    device = world.device()
+    world.settle(device)
+    offer = BlobOffer()
+    assert not device.link.send(offer)
+    assert device.link.counters.withheld == 1
+    world.settle(world.cloud(), device)
+    assert device.link.cloud_minor == MINOR
+    assert device.link.send(offer)
+
+
+@pytest.mark.requirement("OR-VER-3")
+def test_fields_of_a_newer_cloud_are_counted_and_the_rest_is_taken(met):
+    world, _cloud, device = met
+    raw = msgspec.msgpack.encode({"assignment_ids": [], "colour": "red", "taste": "sweet"})
+    topic = topics.build(FLEET, topics.ASSIGNMENT, "phone-1")
+    envelope = msgspec.structs.replace(
+        decode_envelope(payload(Cancel(assignment_ids=()))), body=raw, enc=PLAIN
+    )
+    world.broker.route(topic, encode_envelope(envelope), qos=1, retain=False)
+    device.turn()
+    assert Cancel(assignment_ids=()) in device.inbox
+    assert device.link.counters.unknown_fields == 2
 
 
 def test_the_pump_sleeps_until_the_next_resend_at_most(met):

@@ -72,6 +72,7 @@ def test_a_file_over_the_limit_is_refused_before_it_is_read():
     assert len(server.requests) == 1
 
 
+@pytest.mark.requirement("OR-FIL-1")
 def test_a_file_that_changes_meanwhile_is_not_stitched_together():
     versions = iter(["one", "two"])
     server = Server(
@@ -122,6 +123,7 @@ def test_a_chunk_that_nobody_waits_for_is_dropped():
     assert b"".join(server.fetcher.fetch("a")) == b"abc"
 
 
+@pytest.mark.requirement("OR-FIL-2")
 @pytest.mark.parametrize("path", ["../secret", "/etc/passwd", "nothing", "", "folder", "a\0b"])
 def test_nothing_outside_the_directory_can_be_read(tmp_path, path):
     (tmp_path / "secret").write_bytes(b"s")

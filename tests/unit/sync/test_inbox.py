@@ -50,6 +50,7 @@ def test_finishing_belongs_to_the_transaction_that_stores_the_episode(conn):
     assert inbox.pending(conn) == assignments("a")
 
 
+@pytest.mark.requirement("OR-ASG-3")
 def test_a_cancelled_assignment_is_not_played_even_if_it_arrives_later(conn):
     inbox.accept(conn, assignments("a"), received_at_ms=1)
     inbox.cancel(conn, [AssignmentId("a"), AssignmentId("late")], received_at_ms=2)

@@ -109,6 +109,7 @@ def test_an_acknowledged_row_is_gone_and_acknowledging_again_changes_nothing(con
     assert box.outstanding == 1
 
 
+@pytest.mark.requirement("OR-ACK-4")
 def test_a_rejected_row_is_parked_with_its_reason_and_never_sent_again(conn, clock):
     put(conn, event(1), event(2))
     box = new_outbox(conn, clock)
@@ -120,6 +121,7 @@ def test_a_rejected_row_is_parked_with_its_reason_and_never_sent_again(conn, clo
     assert depth(conn) == 1
 
 
+@pytest.mark.requirement("OR-ACK-8")
 def test_when_the_connection_is_gone_every_outstanding_row_is_due(conn, clock):
     put(conn, event(1), event(2))
     box = new_outbox(conn, clock)
@@ -146,6 +148,7 @@ def test_a_row_that_somebody_else_had_acknowledged_is_forgotten(conn, clock):
     assert first.outstanding == 0
 
 
+@pytest.mark.requirement("OR-ACK-7")
 def test_a_sequence_number_is_never_used_twice(conn, clock):
     put(conn, event(1))
     new_outbox(conn, clock).acknowledge([1])

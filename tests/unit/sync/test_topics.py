@@ -7,6 +7,7 @@ from sync.errors import RejectedError
 from sync.messages import KINDS
 
 
+@pytest.mark.requirement("OR-TOP-1")
 def test_every_message_travels_on_exactly_one_topic():
     travelling = [message for row in topics.TABLE for message in row.messages]
     assert sorted(travelling) == sorted(KINDS)

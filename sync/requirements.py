@@ -1,0 +1,318 @@
+"""What must hold on the wire, each under an id that a test names (`pytest.mark.requirement`).
+
+docs/protocol.md lists them from here; `outrider sync conformance` checks those that can be seen
+from outside. An id is never used again for something else; a new one takes the next number of its
+group. Groups: CON connection, TOP topics, ENV envelope, VER versions, ACK outbox and
+acknowledgements, PRE presence, ASG assignments, FIL files, OWN owner, SET settings, REL releases,
+ENR enrolment, BLB blobs, TSK tasks, BRK what a broker must do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class Party(StrEnum):
+    """Who has to meet a requirement."""
+
+    DEVICE = "device"
+    CLOUD = "cloud"
+    BROKER = "broker"
+    OWNER = "owner"
+    BOTH = "device, cloud"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One thing that must hold.
+
+    Attributes:
+        must: False for what a broker may do and nothing rests on.
+    """
+
+    id: str
+    who: Party
+    text: str
+    must: bool = True
+
+
+REQUIREMENTS: Final = (
+    # Connection
+    Requirement(
+        "OR-CON-1",
+        Party.BOTH,
+        "Sessions MUST be clean: nothing is left to the broker to keep for a client that is away.",
+    ),
+    Requirement(
+        "OR-CON-2",
+        Party.BOTH,
+        "A lost connection MUST be made again after waits that grow and are drawn at random.",
+    ),
+    Requirement(
+        "OR-CON-3",
+        Party.BOTH,
+        "A message MUST be acknowledged to the broker only after what it says is stored.",
+    ),
+    # Topics
+    Requirement(
+        "OR-TOP-1",
+        Party.BOTH,
+        "A message MUST travel on the one topic of the table that names it, with its QoS and "
+        "retain flag.",
+    ),
+    Requirement(
+        "OR-TOP-2",
+        Party.CLOUD,
+        "A message whose envelope names another device than its topic MUST be dead-lettered as "
+        "`wrong_device` and not be answered.",
+    ),
+    Requirement(
+        "OR-TOP-3",
+        Party.DEVICE,
+        "A message for another device, or on a topic that does not carry its kind, MUST be dropped "
+        "and counted.",
+    ),
+    # Envelope
+    Requirement(
+        "OR-ENV-1",
+        Party.BOTH,
+        "Bytes that cannot be read MUST be dropped with a reason code, and never end the reader.",
+    ),
+    Requirement(
+        "OR-ENV-2",
+        Party.BOTH,
+        "A payload of more than 3,900,000 bytes, or a body that inflates to more than 32,000,000, "
+        "MUST be refused as `too_large` before it is read.",
+    ),
+    # Versions
+    Requirement(
+        "OR-VER-1",
+        Party.BOTH,
+        "An envelope MUST say the newest minor version that its sender speaks; one that says none "
+        "is of minor version 1.",
+    ),
+    Requirement(
+        "OR-VER-2",
+        Party.BOTH,
+        "The minor version before the own one MUST be spoken too.",
+    ),
+    Requirement(
+        "OR-VER-3",
+        Party.BOTH,
+        "Fields that a reader does not know MUST be ignored and counted.",
+    ),
+    Requirement(
+        "OR-VER-4",
+        Party.CLOUD,
+        "A row of an unknown version or kind MUST be dead-lettered and answered with its reason.",
+    ),
+    Requirement(
+        "OR-VER-5",
+        Party.BOTH,
+        "A message that the peer's minor version does not know MUST NOT be sent to it.",
+    ),
+    # Outbox and acknowledgements
+    Requirement(
+        "OR-ACK-1",
+        Party.DEVICE,
+        "A row MUST be kept and sent again until the cloud has acknowledged or rejected it.",
+    ),
+    Requirement(
+        "OR-ACK-2",
+        Party.CLOUD,
+        "A row MUST be acknowledged only after it is committed.",
+    ),
+    Requirement(
+        "OR-ACK-3",
+        Party.CLOUD,
+        "A row that comes again MUST be committed once and acknowledged again.",
+    ),
+    Requirement(
+        "OR-ACK-4",
+        Party.DEVICE,
+        "A rejected row MUST be kept with its reason and not be sent again.",
+    ),
+    Requirement(
+        "OR-ACK-5",
+        Party.DEVICE,
+        "No more rows than the cloud's credit MUST be outstanding; with none, nothing is sent.",
+    ),
+    Requirement(
+        "OR-ACK-6",
+        Party.DEVICE,
+        "An acknowledgement for another install MUST change no row.",
+    ),
+    Requirement(
+        "OR-ACK-7",
+        Party.DEVICE,
+        "A sequence number MUST never be used twice within an install.",
+    ),
+    Requirement(
+        "OR-ACK-8",
+        Party.DEVICE,
+        "What is outstanding MUST be sent again when the connection broke or the cloud started "
+        "anew.",
+    ),
+    # Presence
+    Requirement(
+        "OR-PRE-1",
+        Party.DEVICE,
+        "Each connection MUST begin with a birth of a higher epoch, and leave a will of the same "
+        "epoch.",
+    ),
+    Requirement(
+        "OR-PRE-2",
+        Party.CLOUD,
+        "An offline of another boot or epoch than the last birth's MUST be ignored.",
+    ),
+    Requirement(
+        "OR-PRE-3",
+        Party.CLOUD,
+        "A birth MUST be answered with an acknowledgement that carries the credit.",
+    ),
+    # Assignments
+    Requirement(
+        "OR-ASG-1",
+        Party.DEVICE,
+        "An assignment MUST be stored before it is acknowledged to the broker and to the cloud.",
+    ),
+    Requirement(
+        "OR-ASG-2",
+        Party.DEVICE,
+        "An assignment that comes twice MUST be played once.",
+    ),
+    Requirement(
+        "OR-ASG-3",
+        Party.DEVICE,
+        "A cancelled assignment MUST NOT be started, also where it arrives after its cancellation.",
+    ),
+    # Files
+    Requirement(
+        "OR-FIL-1",
+        Party.DEVICE,
+        "Chunks of two versions of a file MUST NOT be put together.",
+    ),
+    Requirement(
+        "OR-FIL-2",
+        Party.CLOUD,
+        "Nothing outside the served directory MUST be readable.",
+    ),
+    # Owner
+    Requirement(
+        "OR-OWN-1",
+        Party.DEVICE,
+        "A stop MUST reach a device that was away, and hold until a start.",
+    ),
+    Requirement(
+        "OR-OWN-2",
+        Party.BROKER,
+        "A device's account MUST NOT stop, start, answer or set another device.",
+    ),
+    # Settings
+    Requirement(
+        "OR-SET-1",
+        Party.DEVICE,
+        "Desired settings MUST be taken only where their version is higher than the last.",
+    ),
+    Requirement(
+        "OR-SET-2",
+        Party.DEVICE,
+        "A value of unknown name, wrong type or out of range MUST leave the one before in force, "
+        "and be reported with its reason.",
+    ),
+    # Releases
+    Requirement(
+        "OR-REL-1",
+        Party.DEVICE,
+        "A release announcement MUST be taken as a hint: only signed files decide what is "
+        "installed.",
+    ),
+    Requirement(
+        "OR-REL-2",
+        Party.CLOUD,
+        "An announcement MUST be said again on each new connection to the broker.",
+    ),
+    # Broker
+    Requirement(
+        "OR-BRK-1",
+        Party.BROKER,
+        "An account with its password MUST be let in, and nobody else.",
+    ),
+    Requirement(
+        "OR-BRK-2",
+        Party.BROKER,
+        "A QoS 1 message MUST be acknowledged and reach a subscriber byte for byte.",
+    ),
+    Requirement(
+        "OR-BRK-3",
+        Party.BROKER,
+        "The last retained message of a topic MUST reach whoever subscribes later, marked as "
+        "retained.",
+    ),
+    Requirement(
+        "OR-BRK-4",
+        Party.BROKER,
+        "An empty retained message MUST remove the retained message of its topic.",
+    ),
+    Requirement(
+        "OR-BRK-5",
+        Party.BROKER,
+        "The will MUST be published, and retained, when a connection breaks.",
+    ),
+    Requirement(
+        "OR-BRK-6",
+        Party.BROKER,
+        "The will MUST NOT be published after a clean end.",
+    ),
+    Requirement(
+        "OR-BRK-7",
+        Party.BROKER,
+        "Messages of one publisher on one topic MUST arrive in order.",
+    ),
+    Requirement(
+        "OR-BRK-9",
+        Party.BROKER,
+        "What was not acknowledged may come again on the same connection.",
+        must=False,
+    ),
+    Requirement(
+        "OR-BRK-10",
+        Party.BROKER,
+        "Messages of 3,900,000 bytes MUST pass.",
+    ),
+    Requirement(
+        "OR-BRK-11",
+        Party.BROKER,
+        "What a device publishes below another device's topics MUST reach nobody.",
+    ),
+    Requirement(
+        "OR-BRK-12",
+        Party.BROKER,
+        "A device MUST NOT receive another device's messages, whatever it subscribes to.",
+    ),
+    Requirement(
+        "OR-BRK-13",
+        Party.BROKER,
+        "A device MUST NOT receive another device's retained messages, whatever it subscribes to.",
+    ),
+    Requirement(
+        "OR-BRK-14",
+        Party.BROKER,
+        "A device MUST NOT publish what only the cloud may: downward topics and announcements.",
+    ),
+    Requirement(
+        "OR-BRK-15",
+        Party.BROKER,
+        "A second connection with a client id MUST end the first.",
+    ),
+    Requirement(
+        "OR-BRK-16",
+        Party.BROKER,
+        "An account that is removed MUST be refused, and its live connection MUST end.",
+    ),
+)
+"""Every requirement; the order is that of the docs."""
+
+BY_ID: Final = {one.id: one for one in REQUIREMENTS}
