@@ -96,7 +96,8 @@ def all_chunks(size_bytes: int) -> int:
 
 def chunks_in(first: int, count: int, size_bytes: int) -> Iterator[int]:
     """The chunks of a range that the blob has; a range may claim what it likes."""
-    yield from range(max(first, 0), min(first + max(count, 0), chunk_count(size_bytes)))
+    end = min(first + max(count, 0), chunk_count(size_bytes))
+    yield from range(max(first, 0), end)
 
 
 def packed(received: int) -> bytes:
