@@ -326,3 +326,66 @@ LEARNER_METRICS = Table(
     Column("at_ms", BigInteger, nullable=False),
     Column("metrics", JSON, nullable=False),
 )
+
+DEVICES = Table(
+    "devices",
+    METADATA,
+    Column("device_id", String(64), primary_key=True),
+    Column("public_key", String(64), nullable=False),
+    Column("labels", JSON, nullable=False),
+    Column("attributes", JSON, nullable=False),
+    Column("install_id", String(64), nullable=False),
+    Column("clock_offset_ms", BigInteger, nullable=True),
+    Column("desired_version", BigInteger, nullable=False),
+    Column("desired", JSON, nullable=False),
+    Column("reported_version", BigInteger, nullable=False),
+    Column("reported", JSON, nullable=False),
+    Column("refused", JSON, nullable=False),
+    Column("control", JSON, nullable=False),
+    Column("control_heard", Boolean, nullable=False),
+    Column("credentials", BigInteger, nullable=False),
+    Column("next_credentials", BigInteger, nullable=False),
+    Column("rotate_until_ms", BigInteger, nullable=False),
+    Column("enrolled_at_ms", BigInteger, nullable=False),
+    Column("revoked_at_ms", BigInteger, nullable=False),
+    Column("revoke_reason", Text, nullable=False),
+    Column("exclude_from_training", Boolean, nullable=False),
+    Column("doubled_at_ms", BigInteger, nullable=False),
+    Column("pending", Boolean, nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Index("ix_devices_pending", "pending"),
+    Index("ix_devices_revision", "revision"),
+)
+"""What the fleet's operator wants of each device and what it says to that; see device_store.
+
+A `pending` row holds something that its device, or the broker's accounts, have yet to be told;
+`revision` rises with every change that somebody who watches wants to see.
+"""
+
+CLAIMS = Table(
+    "claims",
+    METADATA,
+    Column("token_digest", String(64), primary_key=True),
+    Column("labels", JSON, nullable=False),
+    Column("created_at_ms", BigInteger, nullable=False),
+    Column("expires_at_ms", BigInteger, nullable=False),
+    Column("public_key", String(64), nullable=False),
+    Column("device_id", String(64), nullable=False),
+    Column("used_at_ms", BigInteger, nullable=False),
+)
+"""Claim tokens by their SHA-256, and the key that used each."""
+
+FLEET_TASKS = Table(
+    "fleet_tasks",
+    METADATA,
+    Column("assignment_id", String(96), primary_key=True),
+    Column("task_id", String(96), nullable=False),
+    Column("device_id", String(64), nullable=False),
+    Column("created_at_ms", BigInteger, nullable=False),
+    Column("accepted_at_ms", BigInteger, nullable=False),
+    Column("deadline_ms", BigInteger, nullable=False),
+    Column("detail", Text, nullable=False),
+    Index("ix_fleet_tasks_task_id", "task_id"),
+    Index("ix_fleet_tasks_device_id", "device_id"),
+)
+"""What an operator gave devices to do; how far each is stands in `assignments`."""
