@@ -16,6 +16,7 @@ from random import Random
 from typing import Final
 
 from sync import topics
+from sync.acknowledger import Acknowledger, Outcome, Row, SenderKey
 from sync.boot_watch import BootWatch, Double
 from sync.clock import Clock
 from sync.codec import (
@@ -30,8 +31,10 @@ from sync.codec import (
 from sync.connection import Connection
 from sync.errors import RejectedError, TransientError
 from sync.messages import (
-    Acknowledgement,
     Birth,
+    BlobChunk,
+    BlobOffer,
+    BlobUpMessage,
     DownMessage,
     FileChunk,
     FileRequest,
@@ -46,6 +49,9 @@ from sync.versions import MINOR, understands
 
 CHUNK_BYTES: Final = 64 * 1024
 IDLE_S: Final = 1.0
+BATCH_BYTES: Final = 1 << 20
+"""Most bytes of messages that are opened and stored together; they can unfold to many times that."""
+MOST_HELD: Final = 1_024
 REPEAT_ANNOUNCEMENTS_AFTER_S: Final = 1.0
 """How long after a device's arrival the channels are announced again: a release that is published
 while a subscription is being made can miss both the subscription and the retained messages."""
@@ -88,7 +94,7 @@ IngestHandler = Callable[[Sequence[Received]], Mapping[int, str]]
 """Commits a batch, then returns; messages are acknowledged when it has returned.
 
 Returns: index into the batch → reason code, for messages that will never be accepted.
-Raises: TransientError: nothing was committed; nothing is acknowledged, the devices send again.
+Raises: TransientError: nothing was committed; the devices are told to send again later.
 """
 
 
@@ -99,6 +105,8 @@ class CloudCounters:
     Attributes:
         unknown_fields: fields of a newer writer, which were left out.
         withheld: messages that their addressee's version does not know, which were not sent.
+        postponed: messages that could not be stored at once.
+        shed: messages that nobody sends again, and that could not be kept until they were stored.
     """
 
     received: int = 0
@@ -115,6 +123,7 @@ class CloudCounters:
     chunks: int = 0
     unknown_fields: int = 0
     withheld: int = 0
+    shed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +132,14 @@ class CloudOutlets:
 
     Attributes:
         doubled: two processes use one device's name; told once an hour and device.
+        blobs: takes what a device says of its blobs, and parts of them; must not block.
     """
 
     ingest: IngestHandler
     dead_letter: Callable[[DeadLetter], None]
     connected: Callable[[bool], None]
     doubled: Callable[[Double], None] = lambda _: None
+    blobs: Callable[[str, BlobUpMessage], None] = lambda _device, _message: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +164,10 @@ class CloudLink:
         clock: Clock,
         random: Random,
         credit: int = 64,
+        queued: Callable[[], int] = lambda: 0,
     ) -> None:
         self.counters = CloudCounters()
+        self.acknowledger = Acknowledger(clock=clock, credit=credit, queued=queued)
         self.connection = Connection(
             transport,
             sink=sink,
@@ -169,7 +182,8 @@ class CloudLink:
         self._outlets = outlets
         self._boot_id = boot_id
         self._clock = clock
-        self._credit = credit
+        self._held: list[Received] = []
+        self._retry_at_s = 0.0
         self._seq = 0
         self._births: dict[str, Birth] = {}
         self._boots = BootWatch()
@@ -182,29 +196,41 @@ class CloudLink:
         wait_s = self.connection.pump()
         if self._announce_at_s is not None and self._clock.monotonic_s() >= self._announce_at_s:
             self._announce_all()
+        if self._held and self._clock.monotonic_s() >= self._retry_at_s:
+            self._ingest(())
         return IDLE_S if wait_s is None else min(wait_s, IDLE_S)
 
     def take(self, events: Sequence[TransportEvent]) -> None:
-        """Take events of the transport, in order; messages between two others are one batch."""
+        """Take events of the transport, in order; messages between two others are batches."""
         batch: list[Incoming] = []
+        size_bytes = 0
         for event in events:
-            if isinstance(event, Incoming):
-                batch.append(event)
+            if not isinstance(event, Incoming):
+                self._receive(batch)
+                batch, size_bytes = [], 0
+                self.connection.handle(event)
                 continue
-            self._receive(batch)
-            batch = []
-            self.connection.handle(event)
+            size_bytes += len(event.payload)
+            if batch and size_bytes > BATCH_BYTES:
+                self._receive(batch)
+                batch, size_bytes = [], len(event.payload)
+            batch.append(event)
         self._receive(batch)
 
     def _receive(self, batch: Sequence[Incoming]) -> None:
-        """Hand messages on in the order in which they came, and settle them together."""
+        """Hand messages on in the order in which they came, and settle them together.
+
+        The broker is told that they are dealt with even where they could not be stored: their
+        senders keep them until we say that they are, and what the broker holds back for one message
+        it holds back for all that come after.
+        """
         received: list[Received] = []
         for incoming in batch:
             opened = self._open(incoming)
             if opened is not None and self._wants(opened):
                 received.append(self._describe(incoming, opened))
-        if received and not self._ingest(received):
-            return
+        if received:
+            self._ingest(received)
         for incoming in batch:
             self.connection.acknowledge(incoming)
 
@@ -222,9 +248,9 @@ class CloudLink:
 
     def set_credit(self, credit: int) -> None:
         """How many rows each device may have outstanding from now on; 0 holds all uploads back."""
-        self._credit = credit
+        self.acknowledger.ceiling = credit
         for device_id in self._births:
-            self._answer(device_id, "")
+            self._answer((device_id, ""))
 
     def close(self) -> None:
         """End the connection for good."""
@@ -268,7 +294,8 @@ class CloudLink:
         self._outlets.dead_letter(DeadLetter(incoming.topic, incoming.payload, reason))
         if envelope is not None and envelope.stream == "outbox" and reason != "wrong_device":
             self.counters.rejected += 1
-            self._answer(envelope.device, envelope.install_id, (), ((envelope.seq, reason),))
+            sender = (envelope.device, envelope.install_id)
+            self._answer(sender, Outcome(rejected=[(envelope.seq, reason)]))
 
     def _wants(self, opened: _Opened) -> bool:
         """Deal with what the link answers itself; True for what the handler is to see."""
@@ -276,6 +303,9 @@ class CloudLink:
         match opened.message:
             case FileRequest():
                 self._publish(device_id, self._read(opened.message))
+                return False
+            case BlobOffer() | BlobChunk():
+                self._outlets.blobs(device_id, opened.message)
                 return False
             case Birth():
                 return self._born(opened.envelope, opened.message)
@@ -293,7 +323,7 @@ class CloudLink:
         self._births[envelope.device] = birth
         now_s = self._clock.monotonic_s()
         self._tell(self._boots.born(envelope.device, birth.boot_id, birth.epoch, now_s=now_s))
-        self._answer(envelope.device, envelope.install_id)
+        self._answer((envelope.device, envelope.install_id))
         if self._announce_at_s is None:
             self._announce_at_s = self._clock.monotonic_s() + REPEAT_ANNOUNCEMENTS_AFTER_S
         return True
@@ -303,7 +333,7 @@ class CloudLink:
             self.counters.doubles += 1
             self._outlets.doubled(double)
             if double.how == "side_by_side":
-                self._answer(double.device_id, "")
+                self._answer((double.device_id, ""))
 
     def _gone(self, device_id: str, offline: Offline) -> bool:
         """A will can arrive after the birth of the next connection: then it says nothing."""
@@ -317,6 +347,8 @@ class CloudLink:
     def _describe(self, incoming: Incoming, opened: _Opened) -> Received:
         envelope = opened.envelope
         redelivered = incoming.redelivered or envelope.attempt > 1
+        if envelope.stream == "outbox":
+            self.acknowledger.heard((envelope.device, envelope.install_id), envelope.oldest)
         self.counters.received += 1
         self.counters.redelivered += redelivered
         return Received(
@@ -332,50 +364,51 @@ class CloudLink:
             redelivered=redelivered,
         )
 
-    def _ingest(self, received: Sequence[Received]) -> bool:
-        """Hand a batch to the handler and answer the devices; False where it was put off."""
+    def _ingest(self, received: Sequence[Received]) -> None:
+        """Hand a batch to the handler, behind what is held, and answer the devices."""
+        batch = [*self._held, *received]
+        rows = {
+            place: Row((one.device_id, one.install_id), one.seq)
+            for place, one in enumerate(batch)
+            if one.stream == "outbox"
+        }
+        began_s = self._clock.monotonic_s()
         try:
-            refused = self._outlets.ingest(received)
+            refused = self._outlets.ingest(batch)
         except TransientError:
             self.counters.postponed += len(received)
-            return False
+            self._hold(batch)
+            self._answer_all(self.acknowledger.put_off(list(rows.values())))
+            return
+        self._held = []
         self.counters.batches += 1
-        taken: dict[tuple[str, str], list[int]] = defaultdict(list)
-        rejected: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
-        for index, one in enumerate(received):
-            if one.stream != "outbox":
-                continue
-            sender = (one.device_id, one.install_id)
-            if index in refused:
-                rejected[sender].append((one.seq, refused[index]))
-            else:
-                taken[sender].append(one.seq)
-        self.counters.acknowledged += sum(map(len, taken.values()))
-        self.counters.rejected += sum(map(len, rejected.values()))
-        for sender in taken.keys() | rejected.keys():
-            self._answer(*sender, tuple(taken[sender]), tuple(rejected[sender]))
-        return True
+        took_s = self._clock.monotonic_s() - began_s
+        outcomes = self.acknowledger.settle(rows, refused, messages=len(batch), took_s=took_s)
+        self.counters.acknowledged += sum(len(one.committed) for one in outcomes.values())
+        self.counters.rejected += sum(len(one.rejected) for one in outcomes.values())
+        self._answer_all(outcomes)
 
-    def _answer(
-        self,
-        device_id: str,
-        install_id: str,
-        sequences: tuple[int, ...] = (),
-        rejected: tuple[tuple[int, str], ...] = (),
-    ) -> None:
-        """Acknowledge rows; with none, tell a device the credit and which connection this is."""
-        self._publish(
-            device_id,
-            Acknowledgement(
-                install_id=install_id,
-                sequences=sequences,
-                rejected=rejected,
-                credit=self._credit,
-                server_epoch=f"{self._boot_id}:{self.connection.connects}",
-                server_at_ms=self._clock.wall_ms(),
-                contended=self._boots.is_contended(device_id, now_s=self._clock.monotonic_s()),
-            ),
+    def _hold(self, batch: Sequence[Received]) -> None:
+        """Keep what nobody sends again (presence and the like) until the handler can take it."""
+        live = [one for one in batch if one.stream != "outbox"]
+        self.counters.shed += max(0, len(live) - MOST_HELD)
+        self._held = live[-MOST_HELD:]
+        self._retry_at_s = self._clock.monotonic_s() + IDLE_S
+
+    def _answer_all(self, outcomes: Mapping[SenderKey, Outcome]) -> None:
+        for sender, outcome in outcomes.items():
+            self._answer(sender, outcome)
+
+    def _answer(self, sender: SenderKey, outcome: Outcome | None = None) -> None:
+        """Acknowledge rows; with none, tell a device its credit and which connection this is."""
+        device_id = sender[0]
+        answer = self.acknowledger.acknowledgement(
+            sender,
+            outcome or Outcome(),
+            server_epoch=f"{self._boot_id}:{self.connection.connects}",
+            contended=self._boots.is_contended(device_id, now_s=self._clock.monotonic_s()),
         )
+        self._publish(device_id, answer)
 
     def _read(self, request: FileRequest) -> FileChunk:
         length = min(max(request.length, 0), CHUNK_BYTES)

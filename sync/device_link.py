@@ -16,6 +16,7 @@ from random import Random
 import structlog
 
 from sync import inbox, topics
+from sync.blob_sender import BlobSender, BlobSettings
 from sync.clock import Clock
 from sync.codec import (
     EncodedBody,
@@ -34,6 +35,8 @@ from sync.messages import (
     AssignmentBatch,
     AssignmentsAccepted,
     Birth,
+    BlobAck,
+    BlobWant,
     Cancel,
     ControlMessage,
     DesiredSettings,
@@ -87,6 +90,7 @@ class DeviceCounters:
     acknowledged: int = 0
     rejected: int = 0
     malformed: int = 0
+    postponed: int = 0
     duplicate_assignments: int = 0
     unknown_fields: int = 0
     withheld: int = 0
@@ -133,6 +137,7 @@ class DeviceLink:
         clock: Clock,
         random: Random,
         server_clock: ServerClock | None = None,
+        blobs: BlobSettings | None = None,
     ) -> None:
         self.counters = DeviceCounters()
         self.outbox = Outbox(conn, clock=clock, random=random)
@@ -143,6 +148,11 @@ class DeviceLink:
             changed=self._changed,
             clock=clock,
             random=random,
+        )
+        self.blobs = (
+            None
+            if blobs is None
+            else BlobSender(conn, blobs, publish=self._publish, clock=clock, random=random)
         )
         self._conn = conn
         self._fleet = fleet
@@ -175,6 +185,9 @@ class DeviceLink:
             self._send_rows()
             due_s = self.outbox.next_due_s()
             wait_s = POLL_S if due_s is None else due_s - self._clock.monotonic_s()
+            if self.blobs is not None:
+                is_free = self.outbox.outstanding < self._credit
+                wait_s = min(wait_s, self.blobs.pump(is_free=is_free))
         return POLL_S if wait_s is None else min(max(wait_s, 0.0), POLL_S)
 
     def take(self, events: Sequence[TransportEvent]) -> None:
@@ -216,8 +229,14 @@ class DeviceLink:
             self._say_birth()
             self._say_settings()
         else:
-            self.outbox.expect_nothing()
+            self._expect_nothing()
         self._outlets.connected(self.connection.online)
+
+    def _expect_nothing(self) -> None:
+        """Whoever had what was sent and not answered is gone."""
+        self.outbox.expect_nothing()
+        if self.blobs is not None:
+            self.blobs.expect_nothing()
 
     def _next_will(self) -> Will:
         """The will of the connection that is about to be made; counts the connection, durably."""
@@ -255,10 +274,20 @@ class DeviceLink:
             self._publish(reported)
 
     def _send_rows(self) -> None:
-        for row in self.outbox.claim(self._credit):
+        rows = self.outbox.claim(self._credit)
+        oldest = self.outbox.oldest() if rows else 0
+        for row in rows:
             kind = topics.kind_of(row.body.kind)
             topic = topics.build(self._fleet, kind, self._birth.device_id)
-            payload = self._envelope(row.body, "outbox", row.seq, attempt=row.attempt)
+            payload = sealed(
+                row.body,
+                self._sender,
+                stream="outbox",
+                seq=row.seq,
+                sent_at_ms=self._clock.wall_ms(),
+                attempt=row.attempt,
+                oldest=oldest,
+            )
             if not self.connection.publish(topic, payload, qos=kind.qos, retain=kind.retain):
                 return
             self.counters.sent += 1
@@ -305,6 +334,8 @@ class DeviceLink:
                 self._hear(message)
             case FileChunk():
                 self._outlets.chunk(message)
+            case BlobWant() | BlobAck() if self.blobs is not None:
+                self.blobs.take(message)
             case Stop() | Start() | OwnerAnswer():
                 self._outlets.control(message)
             case DesiredSettings() if self._outlets.settings is not None:
@@ -324,17 +355,27 @@ class DeviceLink:
     def _settle(self, message: Acknowledgement) -> None:
         if message.server_epoch != self._server_epoch:
             if self._server_epoch:
-                self.outbox.expect_nothing()
+                self._expect_nothing()
             self._server_epoch = message.server_epoch
         self._credit = message.credit
+        self.outbox.allow(
+            credit_bytes=message.credit_bytes, backoff_s=message.backoff_ms / 1000
+        )
         self._hear_time(message)
         if message.install_id != self._install_id:
             return
-        self.counters.acknowledged += self.outbox.acknowledge(message.sequences)
+        settled = self.outbox.acknowledge(
+            message.sequences, cumulative=message.cumulative, selective=message.selective
+        )
+        self.counters.acknowledged += settled
         self.outbox.reject(message.rejected)
+        self.outbox.postpone(seq for seq, _reason in message.postponed)
+        self.counters.postponed += len(message.postponed)
         self.counters.rejected += len(message.rejected)
-        if message.sequences or message.rejected:
+        if settled or message.sequences or message.rejected:
             self._outlets.acknowledged()
+            if self.blobs is not None:
+                self.blobs.look_soon()
 
     def _hear_time(self, message: Acknowledgement) -> None:
         """Take the cloud's clock; the answer to a birth says how long it took, too."""

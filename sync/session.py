@@ -10,13 +10,15 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from random import Random
 
 import structlog
 
+from sync import blob_rows
+from sync.blob_sender import BlobSendCounters, BlobSettings
 from sync.boot_watch import Double
 from sync.clock import Clock, SystemClock
 from sync.cloud_link import (
@@ -33,6 +35,7 @@ from sync.errors import LinkLostError
 from sync.fetch import MAX_FILE_BYTES, FileFetcher
 from sync.messages import (
     Birth,
+    BlobUpMessage,
     ControlMessage,
     DownMessage,
     InboxMessage,
@@ -66,7 +69,12 @@ _PROGRESS_POLL_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class DeviceStats:
-    """How a device's session does; see DeviceCounters for the counts since its start."""
+    """How a device's session does; see DeviceCounters for the counts since its start.
+
+    Attributes:
+        blobs_waiting: blobs that the cloud does not hold yet.
+        blobs: what was sent of them since the start.
+    """
 
     connected: bool
     connects: int
@@ -77,6 +85,8 @@ class DeviceStats:
     database_errors: int
     counters: DeviceCounters
     contended: bool = False
+    blobs_waiting: int = 0
+    blobs: BlobSendCounters = field(default_factory=BlobSendCounters)
 
 
 class DeviceSession:
@@ -91,6 +101,7 @@ class DeviceSession:
         settings: what can be set from afar; None where nothing can.
         credentials: what an enrolled device connects with; None where that is not its own.
         server_clock: learns the cloud's time from its answers.
+        blobs: where pictures of screens lie that may be sent; None where none ever leave.
     """
 
     def __init__(
@@ -105,6 +116,7 @@ class DeviceSession:
         settings: SettingsHolder | None = None,
         credentials: CredentialsHolder | None = None,
         server_clock: ServerClock | None = None,
+        blobs: BlobSettings | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
         new_id: Callable[[], str] = new_uuid7,
@@ -141,6 +153,7 @@ class DeviceSession:
             clock=clock,
             random=random or Random(self.boot_id),
             server_clock=server_clock,
+            blobs=blobs,
         )
         self._loop = SessionLoop(f"wire-{birth.device_id}", self._link, self._items)
 
@@ -219,6 +232,8 @@ class DeviceSession:
         """Counts and depths at this moment."""
         with self._reader_lock:
             waiting, given_up = depth(self._reader), len(parked(self._reader))
+            blobs_waiting, _bytes = blob_rows.waiting(self._reader)
+        sender = self._link.blobs
         return DeviceStats(
             connected=self.connected,
             connects=self._link.connection.connects,
@@ -229,6 +244,8 @@ class DeviceSession:
             database_errors=self._loop.database_errors,
             counters=replace(self._link.counters),
             contended=self._link.connection.contended,
+            blobs_waiting=blobs_waiting,
+            blobs=BlobSendCounters() if sender is None else replace(sender.counters),
         )
 
     def _depth(self) -> int:
@@ -268,6 +285,7 @@ class CloudSession:
         shards: only the devices of these shards; None means all.
         dead_letter: gets what was given up, before the sender is told.
         doubled: told where two processes use one device's name.
+        blobs: takes what devices say of their blobs, and parts of them, on the session's thread.
         credit: how many outbox rows each device may have outstanding.
     """
 
@@ -281,6 +299,7 @@ class CloudSession:
         shards: tuple[int, ...] | None = None,
         dead_letter: Callable[[DeadLetter], None] | None = None,
         doubled: Callable[[Double], None] | None = None,
+        blobs: Callable[[str, BlobUpMessage], None] | None = None,
         credit: int = 64,
         clock: Clock | None = None,
         random: Random | None = None,
@@ -299,6 +318,7 @@ class CloudSession:
                 dead_letter=dead_letter or _log_dead_letter,
                 connected=self._connection_changed,
                 doubled=doubled or _log_double,
+                blobs=blobs or _no_blobs,
             ),
             boot_id=boot_id,
             clock=clock or SystemClock(),
@@ -362,6 +382,11 @@ class CloudSession:
 
 def _log_double(double: Double) -> None:
     _log.warning("device_doubled", device_id=double.device_id, how=double.how)
+
+
+def _no_blobs(device_id: str, message: BlobUpMessage) -> None:
+    """A service that keeps no blobs: devices hear nothing, and offer them again now and then."""
+    _log.debug("blobs_ignored", device_id=device_id, kind=type(message).__name__)
 
 
 def _log_dead_letter(letter: DeadLetter) -> None:
