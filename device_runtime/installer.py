@@ -20,13 +20,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from device_runtime.candidate import CandidateFolder
 from device_runtime.errors import InstalledFilesError, InstallError
+from device_runtime.free_space import free_bytes
 from device_runtime.held_bases import HeldBases
+from device_runtime.release_judge import ReleaseJudge
 from device_runtime.shadow import ShadowFigures, ShadowOutcome, Shadows
 from device_runtime.slots import (
     SLOTS,
@@ -41,7 +44,7 @@ from sync.adapter_file import AdapterFile, unpack
 from sync.clock import Clock, SystemClock
 from sync.cohorts import CohortPhone
 from sync.errors import ProjectError, RejectedError
-from sync.releases import Bundle, Reason, read_bundle, require_fits, require_newer
+from sync.releases import Bundle, Reason, read_bundle, require_fits
 from sync.trust import TrustedClient, enrol_root
 from sync.vocabulary import FACTORY_RELEASE, Release
 
@@ -98,6 +101,7 @@ class Installer:
         shadow: scores a candidate before its trial; None tries it without.
         report: gets each transition, in order.
         trial_loads: how often a release may be loaded before it must have been committed.
+        free: how many bytes the phone's disk has free; asked of the disk where not given.
     """
 
     def __init__(
@@ -112,6 +116,7 @@ class Installer:
         report: Callable[[Transition], None] | None = None,
         clock: Clock | None = None,
         trial_loads: int = 3,
+        free: Callable[[], int] | None = None,
     ) -> None:
         if trial_loads < 1:
             raise ValueError(f"a trial needs at least one load, got {trial_loads}")
@@ -124,6 +129,13 @@ class Installer:
         self._shadow = shadow
         self._enter = TransitionReporter(report, SystemClock() if clock is None else clock)
         self._trial_loads = trial_loads
+        self._judge = ReleaseJudge(
+            self._slots,
+            self._bases,
+            client,
+            partial(free_bytes, phone_dir) if free is None else free,
+        )
+        self._told: tuple[str, str] | None = None
         if base is not None and self._slots.state().base != base:
             with self._slots.locked():
                 self._slots.write_state(msgspec.structs.replace(self._slots.state(), base=base))
@@ -166,13 +178,15 @@ class Installer:
             if release is None or not self._is_news(release):
                 return None
             if (kept := self._candidate.adapter(release)) is not None:
-                return self._install(release, kept)
-            self._enter(InstallState.ANNOUNCED, release, detail=channel)
+                return self._install(release, kept, pointed_at=True)
+            if self._told is None or self._told[0] != release.id:
+                self._enter(InstallState.ANNOUNCED, release, detail=channel)
             state = self._slots.state()
-            self._judge(state, release, can_be_had=self._client.has_base(release.base_digest))
+            self._judge.require_worth_fetching(state, release)
             self._enter(InstallState.DOWNLOADING, release, detail=channel)
             adapter = self._client.adapter(release)
-            return self._install(release, adapter, self._missing_base(state, release))
+            base = self._missing_base(state, release)
+            return self._install(release, adapter, base, pointed_at=True)
         except RejectedError as error:
             return self._refused(error, release)
 
@@ -197,8 +211,8 @@ class Installer:
             return None
         try:
             release = self._client.release(release_id)
-            can_be_had = self._client.has_base(release.base_digest)
-            self._require_fits(state, release, can_be_had=can_be_had)
+            base_bytes = self._judge.base_to_fetch(state, release)
+            self._judge.require_fits(state, release, base_bytes=base_bytes)
             opened = _opened(state, release, self._client.adapter(release))
             base = self._missing_base(state, release)
             if base is not None:
@@ -249,16 +263,26 @@ class Installer:
             return self._active(state)
 
     def _install(
-        self, release: Release, adapter: bytes, base: bytes | None = None
+        self,
+        release: Release,
+        adapter: bytes,
+        base: bytes | None = None,
+        *,
+        pointed_at: bool = False,
     ) -> InstallOutcome:
         """Put a verified release on trial, after it was scored where somebody can do that.
 
         Args:
             base: the packed base that came with it.
+            pointed_at: the channel asks for it; what is in a bundle may be as old as that.
         """
         with self._slots.locked():
             state = self._whole(self._slots.state())
-            self._judge(state, release, can_be_had=base is not None)
+            base_bytes = None if base is None else len(base)
+            self._judge.require_installable(
+                state, release, base_bytes=base_bytes, pointed_at=pointed_at
+            )
+            self._judge.require_space(len(adapter), base_bytes)
             opened = _opened(state, release, adapter)
             resumes = self._candidate.adapter(release) is not None
             if not resumes:
@@ -319,6 +343,7 @@ class Installer:
             state = self._slots.write_state(
                 msgspec.structs.replace(state, active=state.fallback, trial_left=None)
             )
+        anew = self._judge.starts_anew(state)
         slot = other_slot(state.active)
         self._slots.write(slot, release, adapter)
         if figures is None:
@@ -329,7 +354,8 @@ class Installer:
                 active=slot,
                 fallback=state.active,
                 trial_left=self._trial_loads - (0 if self._probe is None else 1),
-                floor=max(state.floor, release.version),
+                floor=release.version if anew else max(state.floor, release.version),
+                floor_keys=tuple(sorted(self._client.targets_keys())),
                 reverted=tuple(other for other in state.reverted if other != release.id),
             )
         )
@@ -375,33 +401,6 @@ class Installer:
         candidate = self._candidate.release()
         return needed if candidate is None else needed | {candidate.base_digest}
 
-    def _judge(self, state: SlotState, release: Release, *, can_be_had: bool) -> None:
-        try:
-            installed = self._active(state).release
-        except InstalledFilesError:
-            installed = None
-        require_newer(release, installed=installed, floor=state.floor)
-        self._require_fits(state, release, can_be_had=can_be_had)
-
-    def _require_fits(
-        self, state: SlotState, release: Release, *, can_be_had: bool = False
-    ) -> None:
-        """Nothing where the phone can run `release`.
-
-        Args:
-            can_be_had: its base is not here yet, but comes with it.
-
-        Raises: RejectedError: "base_mismatch" or "policy_io_mismatch".
-        """
-        digest = release.base_digest
-        held = can_be_had or (digest != state.base.digest and self._bases.holds(digest))
-        require_fits(
-            release,
-            base_digest=state.base.digest,
-            policy_io_version=state.base.policy_io_version,
-            others=(digest,) if held else (),
-        )
-
     def _is_news(self, release: Release) -> bool:
         state = self._slots.state()
         if release.id in state.reverted:
@@ -420,7 +419,7 @@ class Installer:
             try:
                 release = self._slots.checked(state.active).release
                 if release is not None:
-                    self._require_fits(state, release)
+                    self._judge.require_fits(state, release)
                 return state
             except InstalledFilesError as error:
                 state = self._revert(state, Reason.DAMAGED, str(error))
@@ -447,7 +446,10 @@ class Installer:
         return state
 
     def _refused(self, error: RejectedError, release: Release | None = None) -> InstallOutcome:
-        self._enter(InstallState.IDLE, release, reason=error.reason, detail=str(error))
+        told = None if release is None else (str(release.id), str(error.reason))
+        if told is None or told != self._told:  # a channel is looked at again and again
+            self._enter(InstallState.IDLE, release, reason=error.reason, detail=str(error))
+        self._told = told
         with self._slots.locked():
             installed = self._active(self._whole(self._slots.state()))
         return InstallOutcome(

@@ -53,6 +53,7 @@ class SlotState(msgspec.Struct, frozen=True, kw_only=True):
         trial_left: loads that remain before a release on trial counts as a crash loop; None
             where the active release is committed.
         floor: the lowest version that may still be installed.
+        floor_keys: ids of the keys that could sign releases when `floor` was set.
         reverted: releases that were taken back here and are not fetched again.
     """
 
@@ -61,6 +62,7 @@ class SlotState(msgspec.Struct, frozen=True, kw_only=True):
     fallback: SlotName = "factory"
     trial_left: int | None = None
     floor: int = 0
+    floor_keys: tuple[str, ...] = ()
     reverted: tuple[str, ...] = ()
     base: PhoneBase = PhoneBase()
 

@@ -29,6 +29,8 @@ from sync.errors import RejectedError
 from sync.vocabulary import Release, ReleaseId
 
 SCHEMA_VERSION = 1
+RUNTIME_LEVEL = 1
+"""What this program's phones can run: one more whenever releases may rely on something new."""
 CHANNELS = ("canary", "beta", "stable")
 RELEASE_ENTRY = "release.json"
 ADAPTER_ENTRY = "adapter.bin"
@@ -59,6 +61,8 @@ class Reason(StrEnum):
     EXPIRED = "expired"
     BASE_MISMATCH = "base_mismatch"
     POLICY_IO_MISMATCH = "policy_io_mismatch"
+    RUNTIME_TOO_OLD = "runtime_too_old"
+    NO_SPACE = "no_space"
     MALFORMED = "malformed"
     TOO_LARGE = "too_large"
     NOT_FINITE = "not_finite"
@@ -182,13 +186,15 @@ def require_fits(
     base_digest: str,
     policy_io_version: str,
     others: Collection[str] = (),
+    runtime: int = RUNTIME_LEVEL,
 ) -> None:
-    """Nothing where a phone with this base and encoding can run `release`.
+    """Nothing where a phone with this base, encoding and program can run `release`.
 
     Args:
         others: digests of further bases that the phone has, or can have.
+        runtime: level of the phone's program.
 
-    Raises: RejectedError: "base_mismatch" or "policy_io_mismatch".
+    Raises: RejectedError: "base_mismatch", "policy_io_mismatch" or "runtime_too_old".
     """
     if release.base_digest != base_digest and release.base_digest not in others:
         raise _rejected(
@@ -200,6 +206,12 @@ def require_fits(
         raise _rejected(
             f"it needs policy_io {release.policy_io_version}, this phone has {policy_io_version}",
             Reason.POLICY_IO_MISMATCH,
+        )
+    if release.min_runtime > runtime:
+        raise _rejected(
+            f"it needs a phone's program of level {release.min_runtime}, this one has {runtime}: "
+            "update the program",
+            Reason.RUNTIME_TOO_OLD,
         )
 
 
@@ -318,7 +330,7 @@ def _require_sound(release: Release) -> None:
         raise _rejected(f"{release.id[:80]!r} is no release id", Reason.MALFORMED)
     if not all(_DIGEST.fullmatch(digest) for digest in digests):
         raise _rejected("a digest is not 64 hex digits", Reason.MALFORMED)
-    if release.version < 1 or release.adapter_size_bytes < 1:
+    if release.version < 1 or release.adapter_size_bytes < 1 or release.min_runtime < 0:
         raise _rejected("version and size start at 1", Reason.MALFORMED)
 
 

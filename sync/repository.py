@@ -235,8 +235,11 @@ class Repository(PublishedReleases):
         listed = [one for one in self.releases() if self._is_listed(one)]
         if len(listed) <= MOST_LISTED:
             return set()
-        pointers = [self.channel(name) for name in CHANNELS]
-        pointed = {pointer.release_id for pointer in pointers if pointer is not None}
+        pointed: set[ReleaseId] = set()
+        for pointer in map(self.channel, CHANNELS):
+            if pointer is not None:
+                pointed.add(pointer.release_id)
+                pointed.update([] if pointer.staged is None else [pointer.staged.release_id])
         changed = set()
         if not self._archive:
             changed.update(archive_roles())

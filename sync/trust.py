@@ -192,15 +192,21 @@ class TrustedClient:
                     raise
             return self._start_session().release(release_id)
 
+    def targets_keys(self) -> frozenset[str]:
+        """Ids of the keys that may sign releases, by the newest root that this phone knows."""
+        newest = self._metadata_dir / "root.json"
+        data = newest.read_bytes() if newest.exists() else self._root
+        return frozenset(json.loads(data)["signed"]["roles"]["targets"]["keyids"])
+
     def adapter(self, release: Release) -> bytes:
         """The adapter file of `release`, verified."""
         with self._exclusive():
             return self._current_session().adapter(release)
 
-    def has_base(self, digest: str) -> bool:
-        """Whether the base network of that digest is signed, and so can be had."""
+    def base_size_bytes(self, digest: str) -> int | None:
+        """Size of the packed base network of that digest; None where none is signed."""
         with self._exclusive():
-            return self._current_session().knows(base_path(digest))
+            return self._current_session().size_of(base_path(digest))
 
     def base(self, digest: str) -> bytes:
         """The packed base network of that digest (`sync.base_file`), verified."""
@@ -291,10 +297,11 @@ class _Session:
             raise _rejected(f"base {digest[:12]} is not signed", Reason.BASE_MISMATCH)
         return data
 
-    def knows(self, path: str) -> bool:
-        """Whether a target of that path is signed."""
+    def size_of(self, path: str) -> int | None:
+        """Size of target `path` as it is signed; None where no such target is."""
         with self._reasons():
-            return self._updater.get_targetinfo(path) is not None
+            info = self._updater.get_targetinfo(path)
+            return None if info is None else int(info.length)
 
     def target(self, path: str, max_length: int) -> bytes | None:
         """The verified bytes of target `path`; None where no such target is signed."""

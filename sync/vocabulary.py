@@ -496,6 +496,7 @@ class Release:
         policy_io_version: encoding and grammar that the adapter was trained with.
         parent: release that training started from.
         data_watermark: highest row of the cloud's episode table that was trained on.
+        min_runtime: lowest `sync.releases.RUNTIME_LEVEL` of a phone that can run it.
     """
 
     id: ReleaseId
@@ -511,6 +512,7 @@ class Release:
     evaluations: tuple[Evaluation, ...] = ()
     notes: str = ""
     extra: dict[str, str] = field(default_factory=dict)
+    min_runtime: int = 0
 
 
 def new_uuid7(now_ms: int | None = None, entropy: bytes | None = None) -> str:

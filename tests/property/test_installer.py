@@ -43,14 +43,17 @@ class FakeClient:
     def __init__(self):
         self.newest = 0
 
-    def channel(self, name):
+    def channel(self, name, phone=None):
         return release_of(self.newest)[0] if self.newest else None
 
     def adapter(self, release):
         return release_of(release.version)[1]
 
-    def has_base(self, digest):
-        return False
+    def targets_keys(self):
+        return frozenset({"key"})
+
+    def base_size_bytes(self, digest):
+        return None
 
     def verify_bundle(self, bundle):
         return bundle.release()
