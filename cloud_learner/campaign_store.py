@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Integer, cast, func, insert, or_, select, update
+from sqlalchemy import Connection, Integer, and_, cast, func, insert, or_, select, update
 
 from cloud_learner.batches import TRAIN, Planned
 from cloud_learner.campaign import (
@@ -39,6 +39,7 @@ from cloud_learner.tables import (
     PHONES,
     RELEASES,
 )
+from cloud_learner.task_store import PREFIX as TASK_PREFIX
 from sync.clock import Clock
 from sync.messages import Role
 from sync.vocabulary import Assignment, EndReason, Purpose
@@ -169,7 +170,10 @@ class CampaignStore:
         )
         overdue = ASSIGNMENTS.c.sent_at_ms < now_ms - round(settings.deadline_s * 1000)
         with self._database.write() as connection:
-            lost = ASSIGNMENTS.c.expiries >= MOST_EXPIRIES
+            lost = and_(
+                ASSIGNMENTS.c.expiries >= MOST_EXPIRIES,
+                ASSIGNMENTS.c.batch.not_like(f"{TASK_PREFIX}%"),  # a task ends at its deadline
+            )
             connection.execute(
                 update(ASSIGNMENTS)
                 .where(ASSIGNMENTS.c.state == "sent", overdue, lost)
@@ -190,10 +194,14 @@ class CampaignStore:
             return expired.rowcount
 
     def open_assignments(self) -> list[OpenAssignment]:
-        """The most urgent assignments that nobody plays yet."""
+        """The most urgent assignments that nobody plays yet, and that somebody here could."""
+        present = select(PHONES.c.device_id).where(PHONES.c.online.is_(True))
         statement = (
             select(ASSIGNMENTS)
-            .where(ASSIGNMENTS.c.state == "open")
+            .where(
+                ASSIGNMENTS.c.state == "open",
+                or_(ASSIGNMENTS.c.reserved_for == "", ASSIGNMENTS.c.reserved_for.in_(present)),
+            )
             .order_by(ASSIGNMENTS.c.priority, ASSIGNMENTS.c.ordinal, ASSIGNMENTS.c.id)
             .limit(_OPEN_WINDOW)
         )

@@ -12,10 +12,11 @@ from contextlib import suppress
 
 import structlog
 
+from cloud_learner.device_rows import revoked_among
 from cloud_learner.ingest_store import record_dead_letter, record_message, record_seen
 from cloud_learner.store import Database
 from sync.clock import Clock
-from sync.errors import TransientError
+from sync.errors import RejectedError, TransientError
 from sync.messages import Birth, EpisodeUpload, Offline
 from sync.session import DeadLetter, Received
 
@@ -41,7 +42,15 @@ class Ingest:
         }
         now_ms = self._clock.wall_ms()
         with self._database.write() as connection:
+            revoked = revoked_among(connection, {one.device_id for one in batch})
             for index, received in enumerate(batch):
+                if received.device_id in revoked:
+                    refused[index] = "revoked"
+                if index not in refused:
+                    try:
+                        record_message(connection, received, now_ms=now_ms)
+                    except RejectedError as error:
+                        refused[index] = error.reason
                 if index in refused:
                     record_dead_letter(
                         connection,
@@ -50,8 +59,6 @@ class Ingest:
                         detail=f"{type(received.message).__name__} seq {received.seq}",
                         now_ms=now_ms,
                     )
-                else:
-                    record_message(connection, received, now_ms=now_ms)
             present = {one.device_id for one in batch if not isinstance(one.message, Offline)}
             record_seen(connection, sorted(present), now_ms=now_ms)
         return refused

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Table, insert, select, update
 
+from cloud_learner import device_rows
 from cloud_learner.store import count, insert_new, one, upsert
 from cloud_learner.tables import (
     ASSIGNMENTS,
@@ -30,6 +31,7 @@ from cloud_learner.verdict_store import (
     store_more_verdicts,
 )
 from sync.codec import encode_episode
+from sync.errors import RejectedError
 from sync.messages import (
     AssignmentsAccepted,
     Birth,
@@ -62,8 +64,13 @@ class Origin:
 
 
 def record_message(connection: Connection, received: Received, *, now_ms: int) -> None:
-    """Store one message of any kind, and count it where it was sent before."""
+    """Store one message of any kind, and count it where it was sent before.
+
+    Raises: RejectedError: its row number stands for something else (reason "sequence_taken"): two
+        devices share a copied database. Nothing of it was stored.
+    """
     origin = Origin(received.device_id, received.install_id, received.seq, now_ms)
+    device_rows.note(connection, received, now_ms=now_ms)
     match received.message:
         case Birth():
             record_birth(connection, received.message, now_ms=now_ms)
@@ -167,6 +174,9 @@ def record_episode(connection: Connection, origin: Origin, upload: EpisodeUpload
         row["batch"], row["app"] = assigned.batch, assigned.app
         row["duplicate"] = bool(assigned.episode_id)
     if not insert_new(connection, EPISODES, row):
+        known = one(connection, select(EPISODES.c.id).where(*_same_row(EPISODES, origin)))
+        if known not in {None, episode.id}:
+            raise _sequence_taken(origin)
         return store_more_verdicts(connection, origin.device_id, upload.verdicts)
     number = one(connection, select(EPISODES.c.row).where(EPISODES.c.id == episode.id))
     connection.execute(insert(EPISODE_BODIES).values(row=number, body=encode_episode(episode)))
@@ -195,6 +205,10 @@ def record_event(connection: Connection, origin: Origin, event: Event) -> bool:
         "received_at_ms": origin.received_at_ms,
     }
     if not insert_new(connection, DEVICE_EVENTS, row):
+        of = select(DEVICE_EVENTS.c.kind, DEVICE_EVENTS.c.fields, DEVICE_EVENTS.c.at_ms)
+        known = connection.execute(of.where(*_same_row(DEVICE_EVENTS, origin))).one()
+        if tuple(known) != (event.kind, event.fields, event.at_ms):
+            raise _sequence_taken(origin)
         return False
     if event.kind == "release_state_entered" and event.fields.get("state") in _INSTALLED:
         record_installation(
@@ -213,6 +227,21 @@ def record_event(connection: Connection, origin: Origin, event: Event) -> bool:
             .values(state="refused")
         )
     return True
+
+
+def _same_row(table: Table, origin: Origin) -> tuple[ColumnElement[bool], ...]:
+    return (
+        table.c.device_id == origin.device_id,
+        table.c.install_id == origin.install_id,
+        table.c.seq == origin.seq,
+    )
+
+
+def _sequence_taken(origin: Origin) -> RejectedError:
+    return RejectedError(
+        f"row {origin.seq} of {origin.device_id} is another message's: its database was copied",
+        reason="sequence_taken",
+    )
 
 
 def record_installation(

@@ -21,6 +21,7 @@ from cloud_learner.store import Database, insert_new, one, row_count, training_e
 from cloud_learner.tables import (
     ADAPTERS,
     CAMPAIGN,
+    DEVICES,
     EPISODE_BODIES,
     EPISODES,
     LATE_VERDICTS,
@@ -360,6 +361,9 @@ def _readable(purposes: Sequence[Purpose]) -> Select[Any]:  # Any: columns of an
         .where(
             EPISODES.c.purpose.in_([purpose.value for purpose in purposes]),
             EPISODES.c.duplicate.is_(False),
+            EPISODES.c.device_id.not_in(
+                select(DEVICES.c.device_id).where(DEVICES.c.exclude_from_training.is_(True))
+            ),
         )
     )
 
