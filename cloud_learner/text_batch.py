@@ -6,23 +6,20 @@ the phone says it was shown, where its picture is not here, or where its action 
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from cloud_learner.batch import StepSample, Trajectory
-from exporters.families.vision_language import Shown, VisionLanguage
+from exporters.families.vision_language import Shown, VisionLanguage, rgb_of
 from sync.errors import RejectedError
 from sync.grammar import ACTION_TYPES, type_name
+from sync.picture_folder import Pictures
 from sync.text_decoding import masks_along
-from sync.text_policy_io import input_digest
+from sync.text_policy_io import input_digest, prompts_of
 from sync.vocabulary import Action, Episode, Step
-
-Pictures = Callable[[str], bytes | None]
-"""The PNG of a digest, or None: `sync.picture_folder.PictureFolder.read`."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,29 +64,17 @@ def text_trajectory_of(
     Args:
         taught: learn what the teacher would have done (`taught_action`) where a step has one.
     """
-    actions = [step.action for step in episode.steps]
+    prompts = prompts_of(episode, network.language)
     steps = [
-        _sample(
-            step,
-            _seen(step, episode.goal, actions[: step.index], network, pictures),
-            network,
-            taught=taught,
-        )
-        for step in episode.steps
+        _sample(step, _seen(step, prompt, network, pictures), network, taught=taught)
+        for step, prompt in zip(episode.steps, prompts, strict=True)
     ]
     return Trajectory.of(episode, steps, row=row, app=app, success=success)
 
 
-def _seen(
-    step: Step,
-    goal: str,
-    earlier: Sequence[Action],
-    network: VisionLanguage,
-    pictures: Pictures,
-) -> Shown | None:
+def _seen(step: Step, prompt: str, network: VisionLanguage, pictures: Pictures) -> Shown | None:
     """What the network was shown at `step`; None where that is not known here."""
     language = network.language
-    prompt = language.prompt(goal, earlier)
     digest = step.observation.screenshot or ""
     if step.decisions and (
         step.policy_io_version != language.version
@@ -99,14 +84,7 @@ def _seen(
     if not digest:
         return network.show(prompt, None)
     png = pictures(digest)
-    return None if png is None else network.show(prompt, _rgb(png))
-
-
-def _rgb(png: bytes) -> npt.NDArray[np.uint8]:
-    from PIL import Image  # noqa: PLC0415 - only where pictures are learnt from
-
-    with Image.open(io.BytesIO(png)) as image:
-        return np.asarray(image.convert("RGB"))
+    return None if png is None else network.show(prompt, rgb_of(png))
 
 
 def _sample(

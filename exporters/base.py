@@ -8,11 +8,8 @@ base. Its digest names it wherever an adapter says what it belongs to. Graphs ma
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import tempfile
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +19,13 @@ from safetensors.torch import load_file, save
 
 from exporters.errors import BaseFilesError
 from exporters.families.layout_t5 import FAMILY, LayoutT5, LayoutT5Config
+from exporters.graph_cache import exported_once
 from exporters.onnx_graph import export_base
 from exporters.shipped import CARD_FILE, DEFAULT_BASE_DIR, GRAPH_VERSION, GRAPHS_DIR
 from sync.policy_io import POLICY_IO_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from torch import Tensor
 
@@ -124,36 +122,15 @@ def load_base(directory: Path) -> LayoutT5:
 def ensure_exported(source: Path, cache: Path) -> Path:
     """The directory in `cache` with the graphs of the base in `source`, exported if need be.
 
-    Several processes may ask at once: one exports while the others wait. A directory appears whole
-    or not at all, also when the process that made it was killed.
-
     Raises:
         BaseFilesError: the base cannot be read.
         GraphError: the export failed.
     """
     digest = str(read_card(source)["digest"])
-    target = cache / f"{digest[:16]}-{GRAPH_VERSION}"
-    if not target.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        with _locked(cache / ".lock"):
-            if not target.exists():
-                _export_aside(load_base(source), target, digest)
-    return target
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold `path` as a lock between processes; it is let go when the process ends, too."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def _export_aside(network: LayoutT5, target: Path, digest: str) -> None:
-    with tempfile.TemporaryDirectory(prefix="export-", dir=target.parent) as folder:
-        whole = Path(folder) / target.name
-        export_base(network, whole, digest=digest)
-        whole.rename(target)
+    return exported_once(
+        cache / f"{digest[:16]}-{GRAPH_VERSION}",
+        lambda folder: export_base(load_base(source), folder, digest=digest),
+    )
 
 
 def _identity(config: LayoutT5Config) -> dict[str, Any]:

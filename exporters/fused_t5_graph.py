@@ -3,6 +3,7 @@
     eyes.onnx            pixels → features                 once a screen
     encoder.onnx         prompt, features → the decoder's cross K and V
     decoder.onnx         tokens, earlier K and V, cross K and V → logits of the next token, K and V
+    *.int8.onnx          the same with 8-bit products (`exporters.graph_builder`)
     weights.safetensors  every parameter of the graphs, float32
     tokenizer.json       of the library `tokenizers`
     base.json            digest, versions, picture form, tokens, which layers adapters change, which
@@ -29,6 +30,7 @@ from device_runtime.policy import (
     BASE_FILE,
     DECODER,
     ENCODER,
+    QUANTISATIONS,
     WEIGHTS_FILE,
     graph_file,
     weight_places,
@@ -42,7 +44,8 @@ if TYPE_CHECKING:
     from exporters.families.fused_t5 import FusedT5
 
 EYES, TOKENIZER_FILE = "eyes", "tokenizer.json"
-_QUANTISATION = "fp32"
+GRAPH_VERSION = 1
+"""Changes whenever the same network would be exported to other graphs."""
 
 
 def export_fused_t5(network: FusedT5, directory: Path) -> str:
@@ -57,34 +60,34 @@ def export_fused_t5(network: FusedT5, directory: Path) -> str:
     if any(".lora_" in name for name in network.state_dict()):
         raise ValueError("a base is exported without adapters: load the checkpoint again")
     directory.mkdir(parents=True, exist_ok=True)
-    graphs = {
-        EYES: _eyes_graph(network),
-        ENCODER: _EncoderGraph(network).graph,
-        DECODER: _DecoderGraph(network).graph,
-    }
-    weights = {name: one for graph in graphs.values() for name, one in graph.weights.items()}
+    graphs = {one: _graphs_of(network, int8=one == "int8") for one in QUANTISATIONS}
+    first = graphs[QUANTISATIONS[0]]
+    weights = {name: one for graph in first.values() for name, one in graph.weights.items()}
     for name, value in weights.items():
         if not np.isfinite(value).all():
             raise GraphError(f"{name} is not finite: train the network again")
     save_file(weights, directory / WEIGHTS_FILE)
     places = weight_places(directory / WEIGHTS_FILE)
-    for name, graph in graphs.items():
-        path = directory / graph_file(name, _QUANTISATION)
-        onnx.save(graph.model(WEIGHTS_FILE, places), path)
-        onnx.checker.check_model(path, full_check=True)
+    for quantisation, some in graphs.items():
+        for name, graph in some.items():
+            path = directory / graph_file(name, quantisation)
+            onnx.save(graph.model(WEIGHTS_FILE, places), path)
+            onnx.checker.check_model(path, full_check=True)
     (directory / TOKENIZER_FILE).write_text(network.tokenizer.to_str(), encoding="utf-8")
-    return _write_description(network, directory, graphs)
+    return _write_description(network, directory, first)
+
+
+def _graphs_of(network: FusedT5, *, int8: bool) -> dict[str, GraphBuilder]:
+    return {
+        EYES: _eyes_graph(network, int8=int8),
+        ENCODER: _EncoderGraph(network, int8=int8).graph,
+        DECODER: _DecoderGraph(network, int8=int8).graph,
+    }
 
 
 def _write_description(network: FusedT5, directory: Path, graphs: dict[str, GraphBuilder]) -> str:
-    files = [
-        WEIGHTS_FILE,
-        TOKENIZER_FILE,
-        *(graph_file(name, _QUANTISATION) for name in graphs),
-    ]
-    digests = {name: hashlib.sha256((directory / name).read_bytes()).hexdigest() for name in files}
     config = network.t5.config
-    described = {
+    identity = {
         "family": FAMILY,
         "policy_io_version": network.language.version,
         "picture": network.picture_form.as_dict(),
@@ -99,14 +102,24 @@ def _write_description(network: FusedT5, directory: Path, graphs: dict[str, Grap
             "head_width": config.d_kv,
             "features": network.fusion.image_dense.in_features,
         },
+    }
+    files = [graph_file(name, one) for name in graphs for one in QUANTISATIONS]
+    digests = {
+        name: hashlib.sha256((directory / name).read_bytes()).hexdigest()
+        for name in (WEIGHTS_FILE, TOKENIZER_FILE, *files)
+    }
+    # what the network is; how its graphs are written may change
+    parts = [identity, digests[WEIGHTS_FILE], digests[TOKENIZER_FILE]]
+    digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    described = {
+        "digest": digest,
+        **identity,
+        "graph_version": GRAPH_VERSION,
         "adapted": sorted(_adapted(network)),
         "weights": {name: list(graph.weights) for name, graph in graphs.items()},
         "files": digests,
     }
-    base = "".join(f"{name} {digest}\n" for name, digest in sorted(digests.items()))
-    digest = hashlib.sha256(base.encode()).hexdigest()
-    text = json.dumps({"digest": digest, **described}, indent=1)
-    (directory / BASE_FILE).write_text(text, encoding="utf-8")
+    (directory / BASE_FILE).write_text(json.dumps(described, indent=1), encoding="utf-8")
     return digest
 
 
@@ -121,9 +134,9 @@ def _adapted(network: FusedT5) -> list[str]:
     ]
 
 
-def _eyes_graph(network: FusedT5) -> GraphBuilder:
+def _eyes_graph(network: FusedT5, *, int8: bool) -> GraphBuilder:
     """Pixels [1, 3, H, W] → the image encoder's pooled state [1, F]."""
-    graph, eyes, form = GraphBuilder(EYES), network.eyes, network.picture_form
+    graph, eyes, form = GraphBuilder(EYES, int8=int8), network.eyes, network.picture_form
     width = eyes.config.hidden_size
     pixels = graph.input("pixels", (1, 3, form.height, form.width))
     embeddings = eyes.embeddings
@@ -190,8 +203,8 @@ def _cross_axes(network: FusedT5) -> dict[str, Axes]:
 class _EncoderGraph:
     """Prompt [1, L] and features [1, K, F] → cross K and V of every decoder layer."""
 
-    def __init__(self, network: FusedT5) -> None:
-        graph, t5 = GraphBuilder(ENCODER), network.t5
+    def __init__(self, network: FusedT5, *, int8: bool) -> None:
+        graph, t5 = GraphBuilder(ENCODER, int8=int8), network.t5
         self.graph, self.network = graph, network
         layers = T5Layers(graph, heads=t5.config.num_heads, head_width=t5.config.d_kv)
         self._layers = layers
@@ -263,8 +276,8 @@ class _EncoderGraph:
 class _DecoderGraph:
     """New tokens [1, T] after P known ones → logits [1, V] of what follows the last."""
 
-    def __init__(self, network: FusedT5) -> None:
-        graph, t5 = GraphBuilder(DECODER), network.t5
+    def __init__(self, network: FusedT5, *, int8: bool) -> None:
+        graph, t5 = GraphBuilder(DECODER, int8=int8), network.t5
         self.graph, self.network = graph, network
         config = t5.config
         self._layers = T5Layers(graph, heads=config.num_heads, head_width=config.d_kv)

@@ -41,9 +41,10 @@ _LEVELS, _ZERO = 127.0, 128
 _LEAST_SCALE = 1e-30
 """Scale of a column of zeros."""
 
-INT8_LAYERS = ("q", "k", "v", "o", "wi", "wo")
-"""Last parts of the names of the layers that an int8 graph computes in 8 bits: those that take the
-time. The heads stay as they are: they take none, and their errors would be the decision's."""
+INT8_LAYERS = ("q", "k", "v", "o", "wi", "wi_0", "wi_1", "wo", "qkv", "projection", "fc1", "fc2")
+"""Last parts of the names of the layers that an int8 graph computes in 8 bits: those of T5 and of
+image encoders that take the time. The heads stay as they are: their errors would be the decision's.
+"""
 
 Axes = tuple[str | int, ...]
 

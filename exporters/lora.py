@@ -10,6 +10,7 @@ An adapter's tensors leave this module ready for the ONNX graphs: for a linear l
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -60,6 +61,19 @@ def attach(
         torch.manual_seed(seed)
         inject_adapter_in_model(config, network, adapter_name=_NAME)
     return network
+
+
+def adapted_copy(
+    base: Network, rank: int = DEFAULT_RANK, *, targets: Sequence[str] = LORA_TARGETS
+) -> Network:
+    """A copy of `base` with a fresh adapter (see `attach`).
+
+    Its frozen tensors and what hangs on the network (a tokenizer, a table of masks) are the base's
+    own, not copies: a base of gigabytes is in memory once.
+    """
+    shared: list[object] = [*base.parameters(), *base.buffers()]
+    shared += [value for name, value in vars(base).items() if not name.startswith("_")]
+    return attach(copy.deepcopy(base, {id(one): one for one in shared}), rank, targets=targets)
 
 
 def adapter_tensors(network: nn.Module) -> dict[str, npt.NDArray[np.float32]]:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from sync.text_policy_io import picture_digest
+
+Pictures = Callable[[str], bytes | None]
+"""The picture file of a digest; None where it is not here: `PictureFolder.read`, for one."""
 
 
 class PictureFolder:

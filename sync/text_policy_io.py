@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from sync.autoui_text import autoui_action, autoui_grammar, autoui_text
 from sync.byte_grammar import ByteGrammar, Fragment, TokenMasks, literal, sequence
 from sync.errors import RejectedError
 from sync.tool_call_text import tool_call_action, tool_call_grammar, tool_call_text
-from sync.vocabulary import Action
+from sync.vocabulary import Action, Episode
 
 FAMILY: Final = "hf_vlm"
 """Name of the family of networks that are asked like this."""
@@ -103,6 +103,13 @@ TOOL_CALLS: Final = TextLanguage(
 
 LANGUAGES: Final = {language.version: language for language in (AUTOUI, TOOL_CALLS)}
 """Every language by its version."""
+
+
+def prompts_of(episode: Episode, language: TextLanguage) -> Iterator[str]:
+    """The prompt of each step of an episode, as it was when the step was decided."""
+    actions = [step.action for step in episode.steps]
+    for place in range(len(actions)):
+        yield language.prompt(episode.goal, actions[:place])
 
 
 def latest_tokens(tokens: Sequence[int]) -> list[int]:

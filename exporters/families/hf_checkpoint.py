@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from safetensors.torch import load_file
 
+from exporters.checkpoint_folder import CONFIG_FILE, EYES_DIR
 from exporters.errors import BaseFilesError
 from exporters.families.fused_t5 import FusedT5, ImageFusion
 from exporters.families.qwen_vl import QwenVL
@@ -33,9 +34,8 @@ from sync.text_policy_io import Vocabulary, read_tokenizer, vocabulary_of
 if TYPE_CHECKING:
     from exporters.families.vision_language import VisionLanguage
 
-EYES_DIR = "image_encoder"
 _WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
-_CONFIG, _TOKENIZER, _PICTURES = "config.json", "tokenizer.json", "preprocessor_config.json"
+_TOKENIZER, _PICTURES = "tokenizer.json", "preprocessor_config.json"
 _EYES = "blip_2_vision_model"
 _FUSION = ("image_dense.", "mha_layer.", "gate_dense.")
 _QUIET_GATE = -2.0
@@ -164,10 +164,12 @@ def _model_type(directory: Path) -> str:
     """What the folder's config says it is; its weights are there."""
     if not directory.is_dir():
         raise BaseFilesError(f"{directory} is no folder: name a checkpoint's folder")
-    _require(directory, _CONFIG)
-    kind = _json(directory / _CONFIG).get("model_type")
+    _require(directory, CONFIG_FILE)
+    kind = _json(directory / CONFIG_FILE).get("model_type")
     if not isinstance(kind, str):
-        raise BaseFilesError(f"{directory / _CONFIG} names no model_type: save the config again")
+        raise BaseFilesError(
+            f"{directory / CONFIG_FILE} names no model_type: save the config again"
+        )
     if not any((directory / name).is_file() for name in (_WEIGHTS, _INDEX)):
         pickled = any(directory.glob("pytorch_model*.bin"))
         what = "only pickled weights" if pickled else f"no {_WEIGHTS}"

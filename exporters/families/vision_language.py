@@ -9,6 +9,7 @@ Notation: B steps, D tokens of an answer, V vocabulary, K feature vectors of a p
 
 from __future__ import annotations
 
+import io
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -93,10 +94,18 @@ class VisionLanguage(nn.Module, ABC):
         """
 
     @torch.inference_mode()
+    def text_logits(
+        self, shown: Shown, texts: Sequence[Sequence[int]]
+    ) -> list[npt.NDArray[np.float32]]:
+        """float32 [D, V] for each text: logits of its tokens, each after those before it."""
+        logits = self.score([shown] * len(texts), texts).logits
+        return [rows[: len(text)].numpy() for rows, text in zip(logits, texts, strict=True)]
+
     def next_logits(self, shown: Shown, tokens: Sequence[int]) -> npt.NDArray[np.float32]:
         """float32 [V]: logits of the token that follows `tokens`."""
-        answered = self.score([shown], [(*tokens, self.vocabulary.end)])
-        return answered.logits[0, len(tokens)].numpy()
+        (rows,) = self.text_logits(shown, [(*tokens, self.vocabulary.end)])
+        last: npt.NDArray[np.float32] = rows[-1]
+        return last
 
     def writer(
         self, prompt: str, rgb: npt.NDArray[np.uint8] | None
@@ -108,6 +117,14 @@ class VisionLanguage(nn.Module, ABC):
             return self.next_logits(shown, tokens)
 
         return next_logits
+
+
+def rgb_of(picture: bytes) -> npt.NDArray[np.uint8]:
+    """uint8 [H, W, 3]: the picture in a file's bytes."""
+    from PIL import Image  # noqa: PLC0415 - only where pictures are looked at
+
+    with Image.open(io.BytesIO(picture)) as image:
+        return np.asarray(image.convert("RGB"))
 
 
 def padded(rows: Sequence[Sequence[int]], filler: int) -> tuple[Tensor, Tensor]:
