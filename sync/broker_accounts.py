@@ -79,12 +79,20 @@ def check_device_id(device_id: str) -> str:
 
 
 class BrokerState(msgspec.Struct, forbid_unknown_fields=True):
-    """The contents of state.json; `passwords` holds every account by its name."""
+    """The contents of state.json.
+
+    Attributes:
+        passwords: every account's, by its name.
+        server: which broker it is ("nats", "mosquitto").
+        ca: file with the authority of the broker's certificate; empty where it speaks no TLS.
+    """
 
     fleet: str
     mqtt_port: int = 0
     native_port: int = 0
     passwords: dict[str, str] = {}
+    server: str = "nats"
+    ca: str = ""
 
 
 def no_account(name: str) -> BrokerError:

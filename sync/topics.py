@@ -360,6 +360,21 @@ def device_permissions(fleet: str, device_id: str) -> Permissions:
     )
 
 
+def pattern_permissions(fleet: str, name: str) -> Permissions:
+    """What any device may do where a broker puts the account's name in the place of `name`.
+
+    A pattern cannot compute the shard: the cloud drops what comes on another device's.
+    """
+    prefix = _prefix(check_name(fleet, "fleet"))
+    return Permissions(
+        publish=(f"{prefix}/{Direction.UP}/+/{name}/#",),
+        subscribe=(
+            f"{prefix}/{Direction.DOWN}/{name}/#",
+            f"{prefix}/{Direction.BROADCAST}/+/{RELEASE.name}",
+        ),
+    )
+
+
 def owner_permissions(fleet: str) -> Permissions:
     """An owner stops, starts, answers and sets every device, and reads what they say to that."""
     prefix = f"{_prefix(check_name(fleet, 'fleet'))}/{Direction.DOWN}"

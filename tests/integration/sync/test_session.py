@@ -10,7 +10,6 @@ from random import Random
 import pytest
 
 from sync import outbox
-from sync.broker import BrokerProcess
 from sync.database import open_database, transaction
 from sync.errors import LinkLostError, RejectedError
 from sync.fetch import DirectoryFiles
@@ -23,28 +22,27 @@ from sync.messages import (
     Health,
     ReleaseAnnouncement,
 )
-from sync.mqtt import PahoTransport
 from sync.session import CloudSession, DeviceSession
 from sync.vocabulary import Assignment, AssignmentId, DeviceId
+from tests.brokers import WAYS, make_broker
+from tests.conftest import require
 from tests.wire import event, upload
 
 FLEET = "home"
 WAIT_S = 20.0
 
 
-@pytest.fixture(params=["loopback", "paho"], scope="module")
+@pytest.fixture(params=["loopback", *WAYS], scope="module")
 def transport(request, tmp_path_factory):
     """A function from a name to a fresh connection."""
     if request.param == "loopback":
         fake = LoopbackBroker(fleet=FLEET)
         yield lambda name: fake.transport(name, service=name == "cloud")
         return
-    broker = BrokerProcess(tmp_path_factory.mktemp("broker"), fleet=FLEET)
-    broker.start()
-    yield lambda name: PahoTransport(
-        broker.address() if name == "cloud" else broker.add_device(name)
-    )
-    broker.stop()
+    broker = make_broker(request.param, tmp_path_factory.mktemp("broker"), require, fleet=FLEET)
+    broker.process.start()
+    yield broker.transport
+    broker.process.stop()
 
 
 @pytest.fixture

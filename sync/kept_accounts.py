@@ -1,6 +1,6 @@
-"""The accounts of our nats-server, kept in its directory: any process of its owner may change them.
+"""The accounts of our broker, kept in its directory: any process of its owner may change them.
 
-    accounts.lock ─► state.json ─► nats.json ─► SIGHUP to the running server ─► its log says so
+    accounts.lock ─► state.json ─► the server's files ─► SIGHUP to the running server, which obeys
 
 The process that runs the server and the cloud service, which enrols and revokes, change the same
 files under one lock, so neither forgets what the other did.
@@ -8,16 +8,12 @@ files under one lock, so neither forgets what the other did.
 
 from __future__ import annotations
 
-import json
-import os
-import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from sync.broker_accounts import (
-    OWNER,
     RESERVED,
     SERVICE,
     BrokerState,
@@ -26,30 +22,33 @@ from sync.broker_accounts import (
     no_account,
     random_password,
     save_state,
-    write_private,
 )
 from sync.broker_address import MqttAddress
-from sync.broker_config import accounts_section
+from sync.broker_server import BrokerServer
 from sync.clock import Clock, SystemClock
 from sync.durable_file import exclusive
 from sync.errors import BrokerError
 from sync.local_ports import HOST
+from sync.mosquitto_server import MosquittoServer
+from sync.nats_server import NatsServer
 
 STATE_FILE: Final = "state.json"
-CONFIG_FILE: Final = "nats.json"
-LOG_FILE: Final = "nats.log"
-PID_FILE: Final = "nats.pid"
-RELOAD_TIMEOUT_S: Final = 5.0
-POLL_S: Final = 0.01
+_SERVERS: Final[dict[str, Callable[[], BrokerServer]]] = {
+    "nats": NatsServer,
+    "mosquitto": MosquittoServer,
+}
 
 
-class NatsAccounts:
-    """Implements `BrokerAccounts` for the nats-server of a directory, running or not.
+class KeptAccounts:
+    """Implements `BrokerAccounts` for the broker of a directory, running or not.
 
     Args:
         directory: the broker's, readable by its owner only.
         fleet: whose topics the accounts may use.
+        server: the broker; None takes the one that the directory is of.
         new_password: makes the secret of a new account.
+
+    Raises: BrokerError: the directory's state cannot be read, or belongs to another fleet.
     """
 
     def __init__(
@@ -57,11 +56,13 @@ class NatsAccounts:
         directory: Path,
         *,
         fleet: str,
+        server: BrokerServer | None = None,
         clock: Clock | None = None,
         new_password: Callable[[], str] = random_password,
     ) -> None:
-        self._directory = directory
+        self._directory = directory.resolve()
         self._fleet = fleet
+        self.server = server or self._server_of_directory()
         self._clock = clock or SystemClock()
         self._new_password = new_password
 
@@ -74,6 +75,12 @@ class NatsAccounts:
         path = self._directory / STATE_FILE
         with exclusive(self._directory / "accounts.lock"):
             state = load_state(path, self._fleet)
+            if state.passwords and state.server != self.server.name:
+                raise BrokerError(
+                    f"{self._directory} is of a {state.server} broker: "
+                    f"choose another directory for {self.server.name}"
+                )
+            state.server = self.server.name
             for name in sorted(RESERVED):
                 state.passwords.setdefault(name, self._new_password())
             yield state
@@ -101,7 +108,7 @@ class NatsAccounts:
         return self.address(device_id)
 
     def set_password(self, device_id: str, password: str) -> MqttAddress:
-        """See BrokerAccounts; nats-server ends the device's connection with its old password."""
+        """See BrokerAccounts; the device's connection with its old password ends."""
 
         def replace(passwords: dict[str, str]) -> bool:
             if device_id in RESERVED or device_id not in passwords:
@@ -121,21 +128,16 @@ class NatsAccounts:
     def address(self, name: str = SERVICE) -> MqttAddress:
         """See BrokerAccounts."""
         state = self._read()
-        password = state.passwords.get(name)
-        if password is None:
-            raise no_account(name)
-        return MqttAddress(
-            host=HOST, port=state.mqtt_port, client_id=name, username=name, password=password
-        )
+        return address_of(state, name)
 
     def orphan(self) -> int | None:
         """Process id of the server that runs with this directory's configuration, or None."""
         try:
-            pid = int((self._directory / PID_FILE).read_text())
+            pid = int((self._directory / self.server.pid_file).read_text())
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
         except (OSError, ValueError):
             return None
-        config = str(self._directory.resolve() / CONFIG_FILE).encode()
+        config = str(self._directory / self.server.config_file).encode()
         return pid if config in command.split(b"\0") else None
 
     def _read(self) -> BrokerState:
@@ -153,38 +155,34 @@ class NatsAccounts:
         self._apply()
 
     def _apply(self) -> None:
-        """Write what state.json says into the configuration, and have it read."""
+        """Write what state.json says into the server's files, and have them read."""
         with exclusive(self._directory / "accounts.lock"):
-            path = self._directory / CONFIG_FILE
-            if not path.is_file():
-                return
-            config = json.loads(path.read_bytes())
-            passwords = self._read().passwords
-            config["accounts"] = accounts_section(
-                self._fleet, passwords, service=SERVICE, owner=OWNER
-            )
-            write_private(path, json.dumps(config, indent=1).encode())
-            self._reload()
+            state = self._read()
+            self.server.write_accounts(self._directory, state)
+            pid = self.orphan()
+            if pid is not None:
+                self.server.reload(self._directory, state, pid, self._clock)
 
-    def _reload(self) -> None:
-        pid = self.orphan()
-        if pid is None:
-            return
-        log = self._directory / LOG_FILE
-        seen_bytes = log.stat().st_size
-        os.kill(pid, signal.SIGHUP)
-        deadline_s = self._clock.monotonic_s() + RELOAD_TIMEOUT_S
-        while self._clock.monotonic_s() < deadline_s:
-            news = _tail(log, seen_bytes)
-            if "Reloaded server configuration" in news:
-                return
-            if "Failed to reload" in news or self.orphan() is None:
-                break
-            self._clock.sleep(POLL_S)
-        raise BrokerError(f"the broker did not take its new accounts: see {log}")
+    def _server_of_directory(self) -> BrokerServer:
+        name = self._read().server
+        if name not in _SERVERS:
+            raise BrokerError(f"{self._directory} is of {name!r}, which is unknown: update")
+        return _SERVERS[name]()
 
 
-def _tail(log: Path, offset: int) -> str:
-    with log.open("rb") as stream:
-        stream.seek(offset)
-        return stream.read().decode(errors="replace")
+def address_of(state: BrokerState, name: str) -> MqttAddress:
+    """Where and as whom an account connects.
+
+    Raises: BrokerError: there is no such account.
+    """
+    password = state.passwords.get(name)
+    if password is None:
+        raise no_account(name)
+    return MqttAddress(
+        host=HOST,
+        port=state.mqtt_port,
+        client_id=name,
+        username=name,
+        password=password,
+        certificates=Path(state.ca) if state.ca else None,
+    )
