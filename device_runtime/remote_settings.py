@@ -35,20 +35,45 @@ class NumberRule:
     default: float
     what: str
 
-    def refusal(self, value: SettingValue) -> str:
-        """Why `value` is not taken, as a reason code; empty where it is."""
+    def refusal(self, value: SettingValue, *, own: float) -> str:
+        """Why `value` is not taken, as a reason code; empty where it is.
+
+        Args:
+            own: what the device itself has.
+        """
+        del own
         if isinstance(value, bool) or not isinstance(value, int | float):
             return "type"
         return "" if self.lowest <= value <= self.highest else "range"  # NaN is in no range
 
 
-RULES: Final[Mapping[str, NumberRule]] = MappingProxyType(
+@dataclass(frozen=True, slots=True)
+class PermitRule:
+    """A permit that can be taken back from afar, and given back.
+
+    It cannot be given from afar: the device's own setting is the most that can be had.
+    """
+
+    what: str
+    default: float = 0.0
+
+    def refusal(self, value: SettingValue, *, own: float) -> str:
+        """Why `value` is not taken, as a reason code; empty where it is."""
+        if not isinstance(value, bool | float) or value not in {0.0, 1.0}:
+            return "type"
+        return "" if value <= own else "range"
+
+
+RULES: Final[Mapping[str, NumberRule | PermitRule]] = MappingProxyType(
     {
         "temperature": NumberRule(
             0.0, 4.0, 0.0, "exploration of episodes that the phone plays on its own behalf; 0 none"
         ),
         "health_every_s": NumberRule(
             1.0, 86_400.0, 15.0, "seconds between two reports of how the device does"
+        ),
+        "upload_screens": PermitRule(
+            "whether pictures of screens may leave; only false, where the device itself says so"
         ),
     }
 )
@@ -111,7 +136,7 @@ class RemoteSettings:
         values: dict[str, float] = {}
         refused: list[tuple[str, str]] = []
         for name, value in desired.values.items():
-            reason = RULES[name].refusal(value) if name in RULES else "unknown"
+            reason = self._refusal(name, value)
             if not reason:
                 values[name] = float(value)
                 continue
@@ -126,11 +151,17 @@ class RemoteSettings:
             unknown=self._kept.unknown + unknown,
         )
 
+    def _refusal(self, name: str, value: SettingValue) -> str:
+        if name not in RULES:
+            return "unknown"
+        return RULES[name].refusal(value, own=self._own[name])
+
     def _report(self) -> ReportedSettings:
         kept = self._kept
+        values = {**self._own, **kept.values}
         return ReportedSettings(
             version=kept.version,
-            values={**self._own, **kept.values},
+            values={name: _said(name, value) for name, value in values.items()},
             refused=kept.refused,
             unknown=kept.unknown,
             at_ms=self._clock.wall_ms(),
@@ -146,8 +177,11 @@ class RemoteSettings:
             _LOG.warning("settings_unreadable", file=str(self._path), error=str(error))
             return _NOTHING
         sound = {
-            name: value
-            for name, value in kept.values.items()
-            if name in RULES and not RULES[name].refusal(value)
+            name: value for name, value in kept.values.items() if not self._refusal(name, value)
         }
         return msgspec.structs.replace(kept, values=sound)
+
+
+def _said(name: str, value: float) -> SettingValue:
+    """A value as it is told: a permit is true or false."""
+    return bool(value) if isinstance(RULES[name], PermitRule) else value

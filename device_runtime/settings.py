@@ -15,10 +15,12 @@ from types import MappingProxyType
 from typing import Any
 
 from device_runtime.errors import SettingsError
+from device_runtime.screen_permit import ScreensWhen
 from sync.vocabulary import DeviceId
 
 _DEVICE_ID = re.compile(r"[a-z0-9][a-z0-9_\-]{0,39}")
 _PREFIX = "OUTRIDER_"
+_TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,14 @@ class Settings:
         health_every_s: how often the device says how it does.
         permit_s: how long a phone may act after it last heard of its owner or its cloud; then it
             stops by itself, also without a network. 0 is for ever.
+        upload_screens: whether pictures of its screens are taken and sent, secrets painted over.
+            From afar this can be switched off, never on. Off unless said otherwise: a farm draws
+            its clones' screens again wherever they are wanted.
+        screens_when: what must be true of the phone while they are sent: always, charging, wifi,
+            charging_or_wifi or charging_and_wifi.
+        screens_width_px: sent screens are at most so wide; 0 sends them as wide as they are.
+        screens_quality: of lossy WebP, 1 to 100; 0 keeps every pixel.
+        screens_quota_mb: room for pictures on the device's disk, in millions of bytes.
     """
 
     device_id: DeviceId
@@ -68,6 +78,11 @@ class Settings:
     refresh_every_s: float = 60.0
     health_every_s: float = 15.0
     permit_s: float = 0.0
+    upload_screens: bool = False
+    screens_when: ScreensWhen = ScreensWhen.CHARGING_OR_WIFI
+    screens_width_px: int = 540
+    screens_quality: int = 50
+    screens_quota_mb: int = 256
 
     def __post_init__(self) -> None:
         if not _DEVICE_ID.fullmatch(self.device_id):
@@ -91,6 +106,16 @@ class Settings:
                 raise SettingsError(f"{name} is more than 0 seconds, got {getattr(self, name)}")
         if self.permit_s < 0.0:
             raise SettingsError(f"permit_s is 0 or more seconds, got {self.permit_s}")
+        self._check_screens()
+
+    def _check_screens(self) -> None:
+        if not 0 <= self.screens_quality <= 100:
+            raise SettingsError(f"screens_quality is in 0..100, got {self.screens_quality}")
+        if self.screens_width_px < 0 or self.screens_quota_mb < 1:
+            raise SettingsError(
+                "screens_width_px is 0 or more and screens_quota_mb at least 1, got "
+                f"{self.screens_width_px} and {self.screens_quota_mb}"
+            )
 
     @property
     def phone_dir(self) -> Path:
@@ -101,6 +126,11 @@ class Settings:
     def database(self) -> Path:
         """The device's SQLite file: log, outbox and inbox."""
         return self.phone_dir / "phone.db"
+
+    @property
+    def blobs_dir(self) -> Path:
+        """Where pictures of screens lie that may be sent."""
+        return self.phone_dir / "blobs"
 
     @property
     def graphs_dir(self) -> Path:
@@ -140,7 +170,7 @@ def read_settings(
     Raises: SettingsError: a file, key or value that cannot be used; nothing was started.
     """
     known = {item.name: str(item.type) for item in fields(Settings)}
-    chosen: dict[str, Any] = dict(defaults)  # Any: values of eight types, converted below
+    chosen: dict[str, Any] = dict(defaults)  # Any: values of ten types, converted below
     for name, value in _table(file).items():
         if name not in known:
             raise SettingsError(f"{file} has an unknown key {name!r}: remove it")
@@ -168,7 +198,7 @@ def _table(file: Path | None) -> Mapping[str, object]:
     return table
 
 
-def _converted(name: str, value: object, kind: str) -> Any:  # Any: one of eight types
+def _converted(name: str, value: object, kind: str) -> Any:  # Any: one of ten types
     """`value` as the type that the field is annotated with."""
     try:
         match kind.partition(" ")[0]:
@@ -178,7 +208,11 @@ def _converted(name: str, value: object, kind: str) -> Any:  # Any: one of eight
                 return int(str(value))
             case "float":
                 return float(str(value))
+            case "bool":
+                return _TRUTHS[str(value).lower()]
+            case "ScreensWhen":
+                return ScreensWhen(str(value))
             case _:
                 return str(value)
-    except ValueError as error:
+    except (KeyError, ValueError) as error:
         raise SettingsError(f"{name} cannot be {value!r}: it is a {kind}") from error

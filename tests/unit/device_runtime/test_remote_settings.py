@@ -70,7 +70,7 @@ def test_a_value_of_wrong_type_or_range_leaves_the_one_before(opened, value, rea
 
     assert report.version == 2
     assert report.refused == (("temperature", reason),)
-    assert report.values == {"temperature": 0.5, "health_every_s": 20.0}
+    assert (report.values["temperature"], report.values["health_every_s"]) == (0.5, 20.0)
     assert opened().number("temperature") == 0.5
 
 
@@ -143,3 +143,34 @@ def test_the_bytes_of_both_messages_stay_what_they_are():
         unknown=1,
         at_ms=9,
     )
+
+
+@pytest.mark.parametrize(
+    ("own", "asked", "holds", "refused"),
+    [
+        (0.0, True, False, "range"),
+        (0.0, False, False, None),
+        (1.0, False, False, None),
+        (1.0, True, True, None),
+        (1.0, 1, True, "type"),
+        (0.0, "true", False, "type"),
+    ],
+)
+def test_a_permit_can_be_taken_back_from_afar_but_not_given(opened, own, asked, holds, refused):
+    settings = opened(upload_screens=own)
+    report = settings.take(desired(1, upload_screens=asked))
+    assert report.values["upload_screens"] is holds
+    assert dict(report.refused).get("upload_screens") == refused
+    assert bool(settings.number("upload_screens")) is holds
+
+
+def test_a_permit_that_was_taken_back_stays_so_over_a_restart_and_can_be_given_back(opened):
+    opened(upload_screens=1.0).take(desired(1, upload_screens=False))
+    again = opened(upload_screens=1.0)
+    assert again.number("upload_screens") == 0.0
+    assert again.take(desired(2, upload_screens=True)).values["upload_screens"] is True
+
+
+def test_a_device_that_says_no_now_keeps_no_yes_from_afar_of_before(opened):
+    opened(upload_screens=1.0).take(desired(1, upload_screens=True))
+    assert opened(upload_screens=0.0).number("upload_screens") == 0.0
