@@ -17,10 +17,14 @@ import structlog
 import uvicorn
 
 from cloud_learner.api import ApiParts, build_api
+from cloud_learner.api_reports import Sources
 from cloud_learner.campaign import Phase
 from cloud_learner.campaign_store import CampaignStore
 from cloud_learner.director import Director, Notice
+from cloud_learner.enroller import Admission, Enroller
 from cloud_learner.errors import ApiAddressInUseError
+from cloud_learner.fleet_carrier import FleetCarrier
+from cloud_learner.fleet_desk import FleetDesk
 from cloud_learner.ingest import Ingest
 from cloud_learner.phone_logs import find_logs, read_index
 from cloud_learner.ports import ReleaseSigner
@@ -61,13 +65,18 @@ Tell = Callable[[Notice | Published | Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """What the service is given of the outside."""
+    """What the service is given of the outside.
+
+    Attributes:
+        admission: how new phones are let in; None lets nobody in.
+    """
 
     transport: Transport
     signer: ReleaseSigner
     clock: Clock
     random: Random
     new_id: Callable[[], str]
+    admission: Admission | None = None
 
 
 class CloudService:
@@ -85,6 +94,8 @@ class CloudService:
         self._database = Database(url)
         self._reports = ReportStore(self._database)
         self._releases = ReleaseStore(self._database)
+        self._desk = FleetDesk(self._database, clock=edges.clock, new_id=edges.new_id)
+        self._admission = edges.admission or Admission(fleet=settings.fleet, broker_url="")
         ingest = Ingest(self._database, clock=edges.clock)
         self._session = CloudSession(
             transport=edges.transport,
@@ -92,6 +103,7 @@ class CloudService:
             ingest=ingest.commit,
             files=DirectoryFiles(settings.tuf_dir),
             dead_letter=ingest.bury,
+            doubled=self._desk.store.note_double,
             clock=edges.clock,
             random=edges.random,
             new_id=edges.new_id,
@@ -113,6 +125,14 @@ class CloudService:
             clock=edges.clock,
             tell=tell,
         )
+        self._carrier = FleetCarrier(
+            self._desk.store,
+            self._desk.task_store,
+            downlink=self._session,
+            accounts=self._admission.accounts,
+            secrets_dir=settings.cloud_dir / "new_credentials",
+            clock=edges.clock,
+        )
         self._token = TokenFile(settings.token_path)
         self._api: _ApiThread | None = None
 
@@ -128,11 +148,15 @@ class CloudService:
         """
         api = build_api(
             ApiParts(
-                reports=self._reports,
-                releases=self._releases,
-                token=self._token,
-                broker_connected=lambda: self._session.connected,
-                summary=self.summary,
+                Sources(
+                    reports=self._reports,
+                    releases=self._releases,
+                    desk=self._desk,
+                    token=self._token,
+                    broker_connected=lambda: self._session.connected,
+                    summary=self.summary,
+                ),
+                Enroller(self._desk.claims, self._admission),
             )
         )
         listening = _listen(self._settings.host, self._settings.port)
@@ -149,6 +173,7 @@ class CloudService:
             try:
                 self._director.tick()
                 self._publishing.renew()
+                self._carrier.tick()
                 if self._clock.monotonic_s() - told_s >= self._settings.progress_s:
                     told_s = self._clock.monotonic_s()
                     self._tell(self._progress())
