@@ -69,6 +69,7 @@ class Checkpoint:
         round_index: rounds of learning so far.
         consumed_row: highest episode row that was learnt from, with all before it.
         delivered: names of the adapters that were delivered, in order.
+        learnt_rows: episode rows that were learnt from since the last delivery.
         cpu_s: CPU seconds of learning after the warm-up; warm_up_cpu_s: of the warm-up.
     """
 
@@ -81,6 +82,7 @@ class Checkpoint:
     round_index: int = 0
     consumed_row: int = 0
     delivered: list[str] = field(default_factory=list)
+    learnt_rows: list[int] = field(default_factory=list)
     cpu_s: float = 0.0
     warm_up_cpu_s: float = 0.0
     settled: bool = False

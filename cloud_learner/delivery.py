@@ -80,8 +80,10 @@ class Delivery:
             round_index=state.round_index,
             watermark=state.consumed_row,
             parent=state.delivered[-1] if state.delivered else "",
+            learnt_rows=state.learnt_rows,
         )
         state.delivered.append(name)
+        state.learnt_rows = []
         self.save()
         _LOG.info("adapter_delivered", adapter=name, size_bytes=len(data))
         return True

@@ -167,6 +167,7 @@ class Learner:
             if one.success:
                 group = "new" if one.app in campaign.new_apps else "old"
                 self._learning.demonstrations[group].add(self._trajectory(one, taught=True))
+                self.state.learnt_rows.append(one.row)
             self._delivery.keep_recent(one.episode)
         if read and campaign.phase in _BEFORE_TRAINING:
             self.state.consumed_row = max(self.state.consumed_row, self._demonstration_row)
@@ -199,10 +200,9 @@ class Learner:
             row, purposes=(Purpose.TRAIN,), limit=_READ_AT_ONCE
         ):
             known = [one for one in read if one.row <= self.state.consumed_row]
-            self._learning.remember(
-                [self._trajectory(one) for one in known if self._can_learn_from(one)],
-                anchored_app=campaign.anchored_app,
-            )
+            again = [self._trajectory(one) for one in known if self._can_learn_from(one)]
+            self._learning.remember(again, anchored_app=campaign.anchored_app)
+            self.state.learnt_rows += [one.row for one in again]
             if len(known) < len(read):
                 break
             row = read[-1].row
@@ -258,6 +258,7 @@ class Learner:
     def _round(self, campaign: CampaignView) -> None:
         taken = self._pending[: self._settings.episodes_per_round]
         self._pending = self._pending[len(taken) :]
+        self.state.learnt_rows += [one.row for one in taken]
         self._note_learnt()
         figures = self._learning.round(
             taken,

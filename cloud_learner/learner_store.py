@@ -17,6 +17,7 @@ from typing import Any
 from sqlalchemy import Row, Select, func, insert, select
 
 from cloud_learner.errors import AdapterRejectedError
+from cloud_learner.lineage_store import record_trained
 from cloud_learner.store import Database, insert_new, one, row_count, training_env_steps, upsert
 from cloud_learner.tables import (
     ADAPTERS,
@@ -265,6 +266,7 @@ class LearnerStore:
         round_index: int,
         watermark: int,
         parent: str = "",
+        learnt_rows: Sequence[int] = (),
     ) -> None:
         """Hand one adapter over for publishing. Idempotent: a name that exists is left alone.
 
@@ -276,6 +278,8 @@ class LearnerStore:
             name: unique, lower-case letters, digits, "-", "_", "."; becomes `NAME.bin`.
             watermark: highest episode row that was trained on.
             parent: name of the adapter that training started from; "" for the bare base.
+            learnt_rows: episode rows that were learnt from since `parent`; those that an earlier
+                adapter learnt from stay with that one.
 
         Raises:
             AdapterRejectedError: the name cannot be a file's name.
@@ -288,9 +292,9 @@ class LearnerStore:
             )
         digest = unpack(data).digest
         with self._database.read() as connection:
-            if row_count(connection, ADAPTERS, ADAPTERS.c.name == name):
-                return
-        write_durably(self.adapter_path(name), data)
+            exists = bool(row_count(connection, ADAPTERS, ADAPTERS.c.name == name))
+        if not exists:
+            write_durably(self.adapter_path(name), data)
         with self._database.write() as connection:
             ordinal = int(one(connection, select(func.max(ADAPTERS.c.ordinal))) or 0) + 1
             insert_new(
@@ -309,6 +313,8 @@ class LearnerStore:
                     "delivered_at_ms": self._clock.wall_ms(),
                 },
             )
+            # also where it exists: a learner that died then learns from the same rows, or more
+            record_trained(connection, name, learnt_rows)
 
     def adapters(self) -> list[AdapterRow]:
         """Every delivered adapter in order of delivery, with the newest release made of it."""

@@ -231,6 +231,17 @@ ADAPTERS = Table(
     Column("delivered_at_ms", BigInteger, nullable=False),
 )
 
+TRAINED_ON = Table(
+    "trained_on",
+    METADATA,
+    Column("first_row", _ROW, primary_key=True, autoincrement=False),
+    Column("last_row", _ROW, nullable=False),
+    Column("adapter", ForeignKey("adapters.name"), nullable=False),
+    Column("steps", BigInteger, nullable=False),
+    Index("ix_trained_on_adapter", "adapter"),
+)
+"""Rows of `episodes` by the adapter that was the first to learn from them; ranges without gaps."""
+
 RELEASES = Table(
     "releases",
     METADATA,
