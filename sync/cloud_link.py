@@ -9,7 +9,6 @@ one that the envelope names.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -50,7 +49,7 @@ from sync.versions import MINOR, understands
 CHUNK_BYTES: Final = 64 * 1024
 IDLE_S: Final = 1.0
 BATCH_BYTES: Final = 1 << 20
-"""Most bytes of messages that are opened and stored together; they can unfold to many times that."""
+"""Most bytes of messages that are opened and stored together; they may unfold to far more."""
 MOST_HELD: Final = 1_024
 REPEAT_ANNOUNCEMENTS_AFTER_S: Final = 1.0
 """How long after a device's arrival the channels are announced again: a release that is published

@@ -44,6 +44,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
         attempt: how often the row was sent, this time included.
         enc: how the body is encoded.
         minor: the newest minor version that the sender speaks (sync.versions).
+        oldest: the lowest row of the sender's outbox that is still to be settled; 0 says nothing.
         check: CRC-32 over all of the above and the body, from minor version 2 on; it finds what a
             bad link or a bad memory did, not what an enemy did: accounts and TLS are for that.
     """
@@ -60,6 +61,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
     attempt: int = 1
     minor: int = OLDEST_MINOR
+    oldest: int = 0
     check: int = 0
 
 
@@ -125,7 +127,14 @@ def encode_envelope(envelope: Envelope) -> bytes:
 
 
 def sealed(
-    body: EncodedBody, sender: Sender, *, stream: str, seq: int, sent_at_ms: int, attempt: int = 1
+    body: EncodedBody,
+    sender: Sender,
+    *,
+    stream: str,
+    seq: int,
+    sent_at_ms: int,
+    attempt: int = 1,
+    oldest: int = 0,
 ) -> bytes:
     """A body in its envelope, as it is published."""
     return encode_envelope(
@@ -142,6 +151,7 @@ def sealed(
             body=body.data,
             attempt=attempt,
             minor=MINOR,
+            oldest=oldest,
         )
     )
 
@@ -269,7 +279,7 @@ def _checksum(envelope: Envelope) -> int:
     head = [
         *(envelope.v, envelope.kind, envelope.device, envelope.install_id, envelope.boot_id),
         *(envelope.stream, envelope.seq, envelope.sent_at_ms, envelope.enc),
-        *(envelope.attempt, envelope.minor),
+        *(envelope.attempt, envelope.minor, envelope.oldest),
     ]
     return zlib.crc32(envelope.body, zlib.crc32(_ENCODER.encode(head)))
 

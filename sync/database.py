@@ -19,10 +19,14 @@ from typing import Final
 
 from sync.errors import IntegrityError
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 """Number of the last script in `sync/schema`."""
 
 BUSY_TIMEOUT_S: Final = 10.0
+_NOT_WRITABLE: Final = frozenset(
+    {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
+)
+"""Primary result codes; what SQLite adds above the lowest byte says more of the same."""
 
 
 def open_database(path: Path) -> sqlite3.Connection:
@@ -50,6 +54,12 @@ def transaction(conn: sqlite3.Connection) -> Iterator[None]:
         conn.rollback()
         raise
     conn.commit()
+
+
+def cannot_write(error: sqlite3.Error) -> bool:
+    """Whether the disk took nothing (full, read-only, failing), though it may still be read."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
+    return code & 0xFF in _NOT_WRITABLE
 
 
 def create_schema(conn: sqlite3.Connection, *, install_id: str) -> None:

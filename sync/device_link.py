@@ -19,7 +19,6 @@ from sync import inbox, topics
 from sync.blob_sender import BlobSender, BlobSettings
 from sync.clock import Clock
 from sync.codec import (
-    EncodedBody,
     Sender,
     decode_envelope,
     decode_message,
@@ -28,7 +27,7 @@ from sync.codec import (
     unknown_fields,
 )
 from sync.connection import Connection
-from sync.database import read_meta, transaction, write_meta
+from sync.database import cannot_write, read_meta, transaction, write_meta
 from sync.errors import RejectedError
 from sync.messages import (
     Acknowledgement,
@@ -159,6 +158,7 @@ class DeviceLink:
         self._birth = birth
         self._boot_id = boot_id
         self._install_id = read_meta(conn, "install_id") or ""
+        self._sender = Sender(birth.device_id, self._install_id, boot_id)
         self._outlets = outlets
         self._clock = clock
         self.cloud_minor = OLDEST_MINOR
@@ -240,9 +240,14 @@ class DeviceLink:
 
     def _next_will(self) -> Will:
         """The will of the connection that is about to be made; counts the connection, durably."""
-        with transaction(self._conn):
-            self._epoch = int(read_meta(self._conn, "epoch") or 0) + 1
-            write_meta(self._conn, "epoch", str(self._epoch))
+        self._epoch = max(self._epoch, int(read_meta(self._conn, "epoch") or 0)) + 1
+        try:
+            with transaction(self._conn):
+                write_meta(self._conn, "epoch", str(self._epoch))
+        except sqlite3.OperationalError as error:
+            if not cannot_write(error):
+                raise
+            _log.warning("connection_not_counted", error=str(error))
         will = Offline(device_id=self._birth.device_id, boot_id=self._boot_id, epoch=self._epoch)
         return Will(self._topic(will), self._live_envelope(will))
 
@@ -358,9 +363,7 @@ class DeviceLink:
                 self._expect_nothing()
             self._server_epoch = message.server_epoch
         self._credit = message.credit
-        self.outbox.allow(
-            credit_bytes=message.credit_bytes, backoff_s=message.backoff_ms / 1000
-        )
+        self.outbox.allow(credit_bytes=message.credit_bytes, backoff_s=message.backoff_ms / 1000)
         self._hear_time(message)
         if message.install_id != self._install_id:
             return
@@ -424,14 +427,10 @@ class DeviceLink:
 
     def _live_envelope(self, message: Message) -> bytes:
         self._live_seq += 1
-        return self._envelope(encode_body(message), "live", self._live_seq)
-
-    def _envelope(self, body: EncodedBody, stream: str, seq: int, *, attempt: int = 1) -> bytes:
         return sealed(
-            body,
-            Sender(self._birth.device_id, self._install_id, self._boot_id),
-            stream=stream,
-            seq=seq,
+            encode_body(message),
+            self._sender,
+            stream="live",
+            seq=self._live_seq,
             sent_at_ms=self._clock.wall_ms(),
-            attempt=attempt,
         )

@@ -117,6 +117,8 @@ class Health:
         clock_offset_ms: the cloud's clock minus the device's, once it was measured.
         control_id: the last stop or start that it obeyed.
         contended: somebody else connects under its name (see Acknowledgement).
+        drops: what was given up for want of room since the device's database was made: by rule
+            (sync.drop_rules), how many and how many bytes.
     """
 
     at_ms: int
@@ -135,6 +137,7 @@ class Health:
     clock_offset_ms: int | None = None
     control_id: str = ""
     contended: bool = False
+    drops: dict[str, tuple[int, int]] = field(default_factory=dict)
     schema_version: int = SCHEMA_VERSION
 
 
@@ -188,12 +191,19 @@ class OwnerQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledgement:
-    """What became of outbox rows: committed (delete them) or rejected (park them).
+    """What became of outbox rows: committed (delete), rejected (park) or put off (send again).
 
     Attributes:
         install_id: the outbox that the sequence numbers belong to.
+        sequences: rows that were committed just now.
         rejected: (sequence, reason code) of rows that will never be accepted.
+        postponed: (sequence, reason code) of rows that could not be taken now.
+        cumulative: every row up to this one that was ever sent is committed; 0 says nothing.
+        selective: (first, last) of further rows that are committed; what an earlier one of these
+            messages said and was lost on its way.
         credit: how many rows the device may have outstanding from now on.
+        credit_bytes: how many bytes of them; 0 leaves that to the device.
+        backoff_ms: send nothing of the outbox for this long; 0 for no pause.
         server_epoch: new with each start of the cloud session: what was outstanding is lost.
         server_at_ms: the cloud's clock.
         contended: another process connects under this device's name while this one lives: wait
@@ -207,6 +217,11 @@ class Acknowledgement:
     server_epoch: str = ""
     server_at_ms: int = 0
     contended: bool = False
+    postponed: tuple[tuple[int, str], ...] = ()
+    cumulative: int = 0
+    selective: tuple[tuple[int, int], ...] = ()
+    credit_bytes: int = 0
+    backoff_ms: int = 0
     schema_version: int = SCHEMA_VERSION
 
 

@@ -1,9 +1,13 @@
 """The device's durable queue of outgoing messages: a row stays until the cloud has committed it.
 
 `enqueue` runs inside the caller's transaction, so "episode closed" and "message queued" are one
-fact. `Outbox` is the sender's view: it hands out rows under a window, remembers in memory which are
-outstanding and until when, deletes what the cloud committed and parks what it rejected. A new
-process knows of no outstanding row and sends every row again: the cloud counts each once.
+fact; where the outbox is full it gives up what is worth less (sync.outbox_quota). `Outbox` is the
+sender's view: it hands out rows under a window, remembers in memory which are outstanding and until
+when, deletes what the cloud committed and parks what it rejected. A new process knows of no
+outstanding row and sends every row again: the cloud counts each once.
+
+A database that cannot be written to (full disk, read-only disk) is still read: its rows are sent,
+and what becomes of them is written down once that is possible.
 """
 
 from __future__ import annotations
@@ -15,13 +19,17 @@ from random import Random
 from typing import Final
 
 from sync.clock import Clock
-from sync.codec import EncodedBody, encode_body
-from sync.database import create_schema, transaction
-from sync.messages import DurableMessage
+from sync.codec import EncodedBody, decode_body, encode_body
+from sync.database import cannot_write, create_schema, transaction
+from sync.drop_rules import DropRule, rule_of
+from sync.messages import DurableMessage, EpisodeUpload, Event
+from sync.outbox_quota import make_room
 
 __all__ = ["Backoff", "Outbox", "OutboxRow", "create_schema", "depth", "enqueue", "parked"]
 
 _PRIORITY: Final = {"event": 0, "episode_upload": 1}
+_URGENT: Final = 0
+"""Rows of this priority leave whatever else is outstanding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,10 @@ _PATIENCE: Final = 3.0
 cloud's."""
 
 
+_LONGEST_PAUSE_S: Final = 300.0
+"""However long the cloud wants us to wait: what it said may have been a mistake."""
+
+
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
     """A row to send; `attempt` counts this time too, so 2 is the first resend."""
@@ -55,6 +67,7 @@ class OutboxRow:
 @dataclass(slots=True)
 class _Outstanding:
     size_bytes: int
+    is_urgent: bool
     sent_at_s: float
     sends: int
     resend_at_s: float
@@ -65,24 +78,47 @@ def enqueue(
 ) -> int:
     """Queue a message inside the caller's transaction and return its sequence number.
 
+    Where the outbox has no room, rows that are worth less are given up and declared as drops.
     A caller that cares how long it holds the database encodes the body before (`encode_body`).
 
     Raises: RejectedError: too large to be ever sent (reason "too_large"); nothing was queued.
     """
     body = message if isinstance(message, EncodedBody) else encode_body(message)
+    rule = _rule_of(message)
+    make_room(conn, incoming_bytes=len(body.data), incoming_rule=rule, now_ms=created_at_ms)
     cursor = conn.execute(
-        "INSERT INTO outbox (kind, priority, enc, body, created_at_ms) VALUES (?, ?, ?, ?, ?)",
-        (body.kind, _PRIORITY[body.kind], body.enc, body.data, created_at_ms),
+        "INSERT INTO outbox (kind, priority, enc, body, created_at_ms, drop_rule) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (body.kind, _PRIORITY[body.kind], body.enc, body.data, created_at_ms, rule),
     )
     seq = cursor.lastrowid
     assert seq is not None
     return seq
 
 
+def _rule_of(message: DurableMessage | EncodedBody) -> DropRule:
+    if isinstance(message, EncodedBody):
+        message_in_it = decode_body(message)
+        assert isinstance(message_in_it, EpisodeUpload | Event)
+        message = message_in_it
+    return rule_of(message)
+
+
 def depth(conn: sqlite3.Connection) -> int:
     """Rows that the cloud has not committed yet, parked ones left out."""
     query = "SELECT count(*) FROM outbox WHERE parked_reason IS NULL"
     return int(conn.execute(query).fetchone()[0])
+
+
+def oldest(conn: sqlite3.Connection) -> int:
+    """The lowest row that is still to be settled; the next one's number where there is none."""
+    row = conn.execute(
+        "SELECT seq FROM outbox WHERE parked_reason IS NULL ORDER BY seq LIMIT 1"
+    ).fetchone()
+    if row is not None:
+        return int(row[0])
+    last = conn.execute("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'").fetchone()
+    return 1 if last is None else int(last[0]) + 1
 
 
 def parked(conn: sqlite3.Connection) -> tuple[tuple[int, str], ...]:
@@ -92,7 +128,11 @@ def parked(conn: sqlite3.Connection) -> tuple[tuple[int, str], ...]:
 
 
 class Outbox:
-    """The sender's view of one outbox; used by one thread."""
+    """The sender's view of one outbox; used by one thread.
+
+    Args:
+        max_outstanding_bytes: most that may be outstanding, whatever the cloud allows.
+    """
 
     def __init__(
         self,
@@ -108,50 +148,77 @@ class Outbox:
         self._random = random
         self._backoff = backoff
         self._max_outstanding_bytes = max_outstanding_bytes
+        self._credit_bytes = max_outstanding_bytes
         self._outstanding: dict[int, _Outstanding] = {}
+        self._unwritten: dict[int, str] = {}  # settled, "" or the reason; not written down yet
+        self._attempts: dict[int, int] = {}  # where the database cannot count them
         self._usual_answer_s = 0.0
+        self._paused_until_s = 0.0
 
     def claim(self, window: int) -> list[OutboxRow]:
         """Rows to send now: those whose answer is overdue, then new ones while the window has room.
 
-        At most `window` rows and `max_outstanding_bytes` are outstanding (one row always fits).
+        At most `window` rows and the bytes that the cloud allows are outstanding; one row always
+        fits, and urgent ones are held up by urgent ones only. Nothing while the cloud wants a
+        pause.
         """
+        self._write_down()
         now_s = self._clock.monotonic_s()
+        if now_s < self._paused_until_s:
+            return []
         due = [seq for seq, held in self._outstanding.items() if held.resend_at_s <= now_s]
         fresh = self._fresh(window)
         if not due and not fresh:
             return []
-        with transaction(self._conn):
-            rows = self._read([*due, *fresh])
+        rows = self._read([*due, *fresh])
         for row in rows:
             self._hold(row, now_s)
         return rows
 
-    def acknowledge(self, sequences: Iterable[int]) -> int:
-        """Delete rows that the cloud has committed; how many there were. Idempotent."""
-        gone = [(seq,) for seq in sequences]
-        if not gone:
-            return 0
-        with transaction(self._conn):
-            deleted = self._conn.executemany("DELETE FROM outbox WHERE seq = ?", gone).rowcount
+    def allow(self, *, credit_bytes: int, backoff_s: float) -> None:
+        """What the cloud allows from now on: bytes outstanding (0: as we like), and a pause."""
+        most = self._max_outstanding_bytes
+        self._credit_bytes = min(credit_bytes, most) if credit_bytes > 0 else most
         now_s = self._clock.monotonic_s()
-        for (seq,) in gone:
+        pause_s = min(backoff_s, _LONGEST_PAUSE_S)
+        self._paused_until_s = (
+            now_s + self._random.uniform(pause_s, 1.5 * pause_s) if pause_s > 0 else 0.0
+        )
+
+    def acknowledge(
+        self,
+        sequences: Iterable[int],
+        *,
+        cumulative: int = 0,
+        selective: Iterable[tuple[int, int]] = (),
+    ) -> int:
+        """Delete rows that the cloud has committed; how many there were. Idempotent.
+
+        Args:
+            cumulative: every row up to this one that was ever sent.
+            selective: (first, last) of more such rows.
+        """
+        ranges = [*selective, *([(1, cumulative)] if cumulative > 0 else [])]
+        gone = {*sequences, *self._sent_within(ranges)}
+        now_s = self._clock.monotonic_s()
+        for seq in gone:
             held = self._outstanding.pop(seq, None)
             if held is not None:
                 self._usual_answer_s += (now_s - held.sent_at_s - self._usual_answer_s) / 8
-        return deleted
+        return self._settle(dict.fromkeys(gone, ""))
 
     def reject(self, rejected: Sequence[tuple[int, str]]) -> None:
         """Park rows that the cloud will never accept, with its reason; they are kept, not sent."""
-        if not rejected:
-            return
-        with transaction(self._conn):
-            self._conn.executemany(
-                "UPDATE outbox SET parked_reason = ? WHERE seq = ?",
-                [(reason, seq) for seq, reason in rejected],
-            )
         for seq, _reason in rejected:
             self._outstanding.pop(seq, None)
+        self._settle({seq: reason or "rejected" for seq, reason in rejected})
+
+    def postpone(self, sequences: Iterable[int]) -> None:
+        """The cloud could not take these now: they are due after its pause, or as if unanswered."""
+        for seq in sequences:
+            held = self._outstanding.get(seq)
+            if held is not None:
+                held.resend_at_s = max(held.resend_at_s, self._paused_until_s)
 
     def expect_nothing(self) -> None:
         """Forget what is outstanding, so that it is claimed again: who had it is gone."""
@@ -159,47 +226,129 @@ class Outbox:
 
     def next_due_s(self) -> float | None:
         """Monotonic time at which the next resend is due; None with nothing outstanding."""
-        return min((held.resend_at_s for held in self._outstanding.values()), default=None)
+        due_s = min((held.resend_at_s for held in self._outstanding.values()), default=None)
+        if self._paused_until_s > self._clock.monotonic_s():
+            return max(due_s or 0.0, self._paused_until_s)
+        return due_s
 
     @property
     def outstanding(self) -> int:
         """Rows that were sent and not answered."""
         return len(self._outstanding)
 
+    @property
+    def paused(self) -> bool:
+        """Whether the cloud wants us to send nothing now."""
+        return self._clock.monotonic_s() < self._paused_until_s
+
+    def oldest(self) -> int:
+        """The lowest row that is still to be settled; see `oldest`."""
+        return oldest(self._conn)
+
+    def _sent_within(self, ranges: Sequence[tuple[int, int]]) -> set[int]:
+        """Rows in these ranges that were sent before: only those can be committed."""
+        found: set[int] = set()
+        for first, last in ranges:
+            found |= {seq for seq in self._outstanding if first <= seq <= last}
+            found.update(
+                seq
+                for (seq,) in self._conn.execute(
+                    "SELECT seq FROM outbox WHERE seq BETWEEN ? AND ? AND attempts > 0 "
+                    "AND parked_reason IS NULL",
+                    (first, last),
+                )
+            )
+        return found
+
+    def _settle(self, settled: dict[int, str]) -> int:
+        """Note what became of rows, and write it down; how many rows were deleted."""
+        self._unwritten.update(settled)
+        return self._write_down()
+
+    def _write_down(self) -> int:
+        """Write down what became of rows; on a disk that takes nothing, later."""
+        if not self._unwritten:
+            return 0
+        gone = [(seq,) for seq, reason in self._unwritten.items() if not reason]
+        parked = [(reason, seq) for seq, reason in self._unwritten.items() if reason]
+        try:
+            with transaction(self._conn):
+                deleted = self._conn.executemany("DELETE FROM outbox WHERE seq = ?", gone).rowcount
+                self._conn.executemany("UPDATE outbox SET parked_reason = ? WHERE seq = ?", parked)
+        except sqlite3.OperationalError as error:
+            if not cannot_write(error):
+                raise
+            return 0
+        for seq in self._unwritten:
+            self._attempts.pop(seq, None)
+        self._unwritten.clear()
+        return max(deleted, 0)
+
     def _fresh(self, window: int) -> list[int]:
-        room = window - len(self._outstanding)
-        if room <= 0:
+        held = self._outstanding.values()
+        budget = self._credit_bytes - sum(one.size_bytes for one in held)
+        room = window - len(held)
+        urgent_room = window - sum(one.is_urgent for one in held)
+        if max(room, urgent_room) <= 0:
             return []
-        budget = self._max_outstanding_bytes - sum(
-            held.size_bytes for held in self._outstanding.values()
-        )
         candidates = self._conn.execute(
-            "SELECT seq, length(body) FROM outbox WHERE parked_reason IS NULL "
+            "SELECT seq, length(body), priority FROM outbox WHERE parked_reason IS NULL "
             "ORDER BY priority, seq LIMIT ?",
-            (window,),
+            (window + len(held) + len(self._unwritten),),
         )
         chosen: list[int] = []
-        for seq, size_bytes in candidates:
-            if seq in self._outstanding:
+        for seq, size_bytes, priority in candidates:
+            if seq in self._outstanding or seq in self._unwritten:
                 continue
-            fits = size_bytes <= budget or not (chosen or self._outstanding)
-            if len(chosen) == room or not fits:
+            if priority == _URGENT:
+                fits = len(chosen) < urgent_room
+            else:
+                alone = not (chosen or self._outstanding)
+                fits = len(chosen) < room and (size_bytes <= budget or alone)
+            if not fits:
                 break
             chosen.append(seq)
             budget -= size_bytes
         return chosen
 
     def _read(self, sequences: list[int]) -> list[OutboxRow]:
+        try:
+            with transaction(self._conn):
+                return self._read_and_count(sequences)
+        except sqlite3.OperationalError as error:
+            if not cannot_write(error):
+                raise
+        return self._read_only(sequences)
+
+    def _read_and_count(self, sequences: list[int]) -> list[OutboxRow]:
         rows = []
         for seq in sequences:
             found = self._conn.execute(
-                "UPDATE outbox SET attempts = attempts + 1 "
+                "UPDATE outbox SET attempts = attempts + 1 + ? "
                 "WHERE seq = ? AND parked_reason IS NULL RETURNING kind, enc, body, attempts",
-                (seq,),
+                (self._attempts.get(seq, 0), seq),
             ).fetchall()
-            if not found:  # another session of this device had it acknowledged
+            if not found:  # another session of this device had it acknowledged, or it was dropped
                 self._outstanding.pop(seq, None)
             rows += [OutboxRow(seq, EncodedBody(*row[:3]), row[3]) for row in found]
+        for seq in sequences:
+            self._attempts.pop(seq, None)
+        return rows
+
+    def _read_only(self, sequences: list[int]) -> list[OutboxRow]:
+        """Rows of a database that takes nothing: how often they were sent is counted here."""
+        rows = []
+        for seq in sequences:
+            found = self._conn.execute(
+                "SELECT kind, enc, body, attempts FROM outbox "
+                "WHERE seq = ? AND parked_reason IS NULL",
+                (seq,),
+            ).fetchone()
+            if found is None:
+                self._outstanding.pop(seq, None)
+                continue
+            self._attempts[seq] = self._attempts.get(seq, 0) + 1
+            rows.append(OutboxRow(seq, EncodedBody(*found[:3]), found[3] + self._attempts[seq]))
         return rows
 
     def _hold(self, row: OutboxRow, now_s: float) -> None:
@@ -211,6 +360,7 @@ class Outbox:
         )
         self._outstanding[row.seq] = _Outstanding(
             size_bytes=len(row.body.data),
+            is_urgent=_PRIORITY.get(row.body.kind) == _URGENT,
             sent_at_s=now_s if held is None else held.sent_at_s,
             sends=sends,
             resend_at_s=now_s + wait_s,

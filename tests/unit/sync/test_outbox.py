@@ -7,7 +7,7 @@ import pytest
 from sync.clock import ManualClock
 from sync.codec import decode_body, encode_body
 from sync.database import create_schema, open_database, transaction
-from sync.outbox import Backoff, Outbox, depth, enqueue, parked
+from sync.outbox import Backoff, Outbox, depth, enqueue, oldest, parked
 from tests.wire import event, upload
 
 
@@ -70,12 +70,95 @@ def test_no_more_rows_than_the_window_are_outstanding(conn, clock):
 
 
 def test_no_more_bytes_than_allowed_are_outstanding_but_one_row_always_is(conn, clock):
-    put(conn, event(1), event(2))
+    put(conn, upload(1), upload(2))
     box = new_outbox(conn, clock, max_outstanding_bytes=1)
     assert [row.seq for row in box.claim(64)] == [1]
     assert box.claim(64) == []
     box.acknowledge([1])
     assert [row.seq for row in box.claim(64)] == [2]
+
+
+def test_an_event_does_not_wait_for_episodes_that_are_on_their_way(conn, clock):
+    put(conn, upload(1), upload(2))
+    box = new_outbox(conn, clock, max_outstanding_bytes=1)
+    box.claim(1)
+    put(conn, event(3))
+    assert [row.seq for row in box.claim(1)] == [3]
+    assert box.claim(1) == []
+
+
+def test_the_cloud_can_allow_fewer_bytes_and_not_more(conn, clock):
+    size = len(encode_body(upload(1)).data)
+    put(conn, upload(1), upload(2), upload(3), upload(4))
+    box = new_outbox(conn, clock, max_outstanding_bytes=3 * size + size // 2)
+    box.allow(credit_bytes=size + size // 2, backoff_s=0)
+    assert len(box.claim(64)) == 1
+    box.allow(credit_bytes=1 << 30, backoff_s=0)
+    assert len(box.claim(64)) == 2
+    box.acknowledge([1, 2, 3])
+    assert len(box.claim(64)) == 1
+
+
+def test_nothing_leaves_during_a_pause_and_everything_after_it(conn, clock):
+    put(conn, event(1), upload(2))
+    box = new_outbox(conn, clock)
+    box.claim(1)
+    box.postpone([1])
+    box.allow(credit_bytes=0, backoff_s=10)
+    assert box.paused
+    clock.advance(9.9)
+    assert box.claim(64) == []
+    assert box.next_due_s() > clock.monotonic_s()
+    clock.advance(5.2)  # the pause is drawn from one to one and a half times what was said
+    assert [row.seq for row in box.claim(64)] == [1, 2]
+
+
+def test_a_pause_ends_when_the_cloud_says_so_and_is_never_endless(conn, clock):
+    put(conn, event(1))
+    box = new_outbox(conn, clock)
+    box.allow(credit_bytes=0, backoff_s=20)
+    box.allow(credit_bytes=0, backoff_s=0)
+    assert len(box.claim(64)) == 1
+    box.allow(credit_bytes=0, backoff_s=1e9)
+    clock.advance(451)
+    assert not box.paused
+
+
+def test_a_later_answer_makes_good_for_one_that_was_lost(conn, clock):
+    put(conn, *map(event, range(1, 8)))
+    box = new_outbox(conn, clock)
+    box.claim(6)
+    assert box.acknowledge([6], cumulative=3, selective=[(5, 6)]) == 5
+    assert [row[0] for row in conn.execute("SELECT seq FROM outbox")] == [4, 7]
+    assert box.outstanding == 1
+
+
+def test_a_cumulative_answer_deletes_nothing_that_was_never_sent(conn, clock):
+    put(conn, event(1), upload(2), event(3))
+    box = new_outbox(conn, clock)
+    assert [row.seq for row in box.claim(2)] == [1, 3]
+    assert box.acknowledge([], cumulative=3) == 2
+    assert [row.seq for row in box.claim(64)] == [2]
+
+
+def test_a_cumulative_answer_leaves_parked_rows_where_they_are(conn, clock):
+    put(conn, event(1), event(2))
+    box = new_outbox(conn, clock)
+    box.claim(64)
+    box.reject([(1, "malformed")])
+    box.acknowledge([], cumulative=2)
+    assert parked(conn) == ((1, "malformed"),)
+
+
+def test_the_oldest_open_row_skips_parked_ones_and_is_the_next_one_when_all_is_settled(conn, clock):
+    assert oldest(conn) == 1
+    put(conn, event(1), event(2))
+    box = new_outbox(conn, clock)
+    box.claim(64)
+    box.reject([(1, "malformed")])
+    assert oldest(conn) == 2
+    box.acknowledge([2])
+    assert oldest(conn) == 3
 
 
 def test_an_unanswered_row_is_sent_again_after_two_seconds_and_says_so(conn, clock):

@@ -1,0 +1,104 @@
+"""How much the devices may send now, worked out from how the cloud keeps up.
+
+What the whole fleet may have outstanding is what the database commits in a short while at the rate
+it has shown, shared among the devices that are sending. A queue that grows all the same, or a
+database that fails, pauses them for about as long as it takes to catch up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from sync.clock import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionLimits:
+    """What the cloud takes on.
+
+    Attributes:
+        credit: most rows that one device may have outstanding.
+        fleet_bytes: most bytes that all devices together may have outstanding.
+        ahead_s: how much work may be outstanding, in seconds at the rate of commits.
+        queue_limit: messages that may wait here before the devices are told to pause.
+        longest_pause_s: most that a device is told to wait at a time.
+    """
+
+    credit: int = 64
+    fleet_bytes: int = 32 << 20
+    ahead_s: float = 2.0
+    queue_limit: int = 1_024
+    longest_pause_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What each device may do from now on; see Acknowledgement."""
+
+    credit: int
+    credit_bytes: int
+    backoff_ms: int
+
+
+_LEAST_BYTES: Final = 64 << 10
+_MOST_BYTES: Final = 1 << 20
+_ACTIVE_S: Final = 10.0
+_FIRST_PAUSE_S: Final = 1.0
+_SMOOTHING: Final = 0.2
+_UNKNOWN_RATE: Final = 256.0
+"""Commits a second that are assumed until some were seen."""
+
+
+class Admission:
+    """Watches one cloud session's commits; used by its thread."""
+
+    def __init__(self, clock: Clock, limits: AdmissionLimits) -> None:
+        self._clock = clock
+        self._limits = limits
+        self._rate = _UNKNOWN_RATE
+        self._failures = 0
+        self._sending: dict[str, float] = {}
+
+    def committed(self, messages: int, *, took_s: float) -> None:
+        """A batch was committed."""
+        self._failures = 0
+        self._rate += _SMOOTHING * (messages / max(took_s, 1e-6) - self._rate)
+
+    def failed(self) -> None:
+        """A batch could not be committed now."""
+        self._failures += 1
+
+    def heard(self, device_id: str) -> None:
+        """A device sent something."""
+        self._sending.pop(device_id, None)
+        self._sending[device_id] = self._clock.monotonic_s()
+
+    def grant(self, queued: int, *, ceiling: int) -> Grant:
+        """What each device may do with `queued` messages waiting here, and at most `ceiling` rows.
+
+        A ceiling of 0 holds all uploads back.
+        """
+        limits = self._limits
+        sending = self._count_sending()
+        share = int(self._rate * limits.ahead_s) // sending
+        return Grant(
+            credit=min(max(share, 1), limits.credit, ceiling),
+            credit_bytes=min(max(limits.fleet_bytes // sending, _LEAST_BYTES), _MOST_BYTES),
+            backoff_ms=round(1000 * min(self._pause_s(queued), limits.longest_pause_s)),
+        )
+
+    def _pause_s(self, queued: int) -> float:
+        if self._failures:
+            return float(_FIRST_PAUSE_S * 2 ** min(self._failures - 1, 16))
+        surplus = queued - self._limits.queue_limit
+        return surplus / max(self._rate, 1.0) if surplus > 0 else 0.0
+
+    def _count_sending(self) -> int:
+        """Devices that sent something lately, at least one; they stand in order of their last."""
+        horizon_s = self._clock.monotonic_s() - _ACTIVE_S
+        for device_id, last_s in list(self._sending.items()):
+            if last_s >= horizon_s:
+                break
+            del self._sending[device_id]
+        return max(1, len(self._sending))

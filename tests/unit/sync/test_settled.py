@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sync.settled import MAX_RANGES, MAX_ROWS, MAX_SENDERS, SettledRows
+
+SENDER = ("phone-1", "install-1")
+
+
+def test_a_sender_that_says_nothing_of_itself_gets_ranges_only():
+    settled = SettledRows()
+    settled.heard(SENDER, 0)
+    settled.committed(SENDER, [1, 2, 3])
+    assert settled.cumulative(SENDER) == 0
+    assert settled.selective(SENDER) == ((1, 3),)
+
+
+def test_a_gap_is_passed_when_the_sender_says_that_it_holds_nothing_there():
+    settled = SettledRows()
+    settled.heard(SENDER, 1)
+    settled.committed(SENDER, [1, 2, 5])
+    assert (settled.cumulative(SENDER), settled.selective(SENDER)) == (2, ((5, 5),))
+    settled.heard(SENDER, 4)
+    assert (settled.cumulative(SENDER), settled.selective(SENDER)) == (3, ((5, 5),))
+    settled.heard(SENDER, 5)
+    assert (settled.cumulative(SENDER), settled.selective(SENDER)) == (5, ())
+
+
+def test_installs_of_one_device_are_apart():
+    settled = SettledRows()
+    settled.heard(SENDER, 4)
+    assert settled.cumulative(("phone-1", "install-2")) == 0
+
+
+def test_what_is_remembered_is_bounded():
+    settled = SettledRows()
+    settled.committed(SENDER, range(2, 10 * MAX_ROWS, 2))
+    assert len(settled.selective(SENDER)) == MAX_RANGES
+    assert settled.selective(SENDER)[-1] == (10 * MAX_ROWS - 2, 10 * MAX_ROWS - 2)
+    for number in range(MAX_SENDERS):
+        settled.heard((f"phone-{number}", ""), 9)
+    assert settled.selective(SENDER) == ()
+
+
+@given(st.data())
+def test_what_is_said_to_be_committed_is_committed(data):
+    """Rows are committed in any order while the device settles, gives up and parks some."""
+    settled, committed, open_rows = SettledRows(), set(), set(range(1, 30))
+    for _ in range(data.draw(st.integers(1, 40))):
+        settled.heard(SENDER, min(open_rows, default=30))
+        sent = data.draw(st.sets(st.sampled_from(range(1, 30)), max_size=5)) & open_rows
+        committed |= sent
+        settled.committed(SENDER, sent)
+        said = {seq for seq in open_rows if seq <= settled.cumulative(SENDER)}
+        for first, last in settled.selective(SENDER):
+            said |= open_rows & set(range(first, last + 1))
+        assert said <= committed
+        open_rows -= said
+        open_rows -= data.draw(st.sets(st.sampled_from(range(1, 30)), max_size=2))  # given up
