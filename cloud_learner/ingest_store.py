@@ -13,6 +13,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, Table, insert, select, update
 
 from cloud_learner import device_rows
+from cloud_learner.blob_store import record_screens
 from cloud_learner.store import count, insert_new, one, upsert
 from cloud_learner.tables import (
     ASSIGNMENTS,
@@ -180,6 +181,7 @@ def record_episode(connection: Connection, origin: Origin, upload: EpisodeUpload
         return store_more_verdicts(connection, origin.device_id, upload.verdicts)
     number = one(connection, select(EPISODES.c.row).where(EPISODES.c.id == episode.id))
     connection.execute(insert(EPISODE_BODIES).values(row=number, body=encode_episode(episode)))
+    record_screens(connection, number, upload.screens, now_ms=origin.received_at_ms)
     for verdict in upload.verdicts:
         record_verdict(connection, verdict)
     if assigned is not None and not assigned.episode_id:

@@ -120,6 +120,32 @@ EPISODE_BODIES = Table(
     Column("body", LargeBinary, nullable=False),
 )
 
+BLOBS = Table(
+    "blobs",
+    METADATA,
+    Column("digest", String(64), primary_key=True),
+    Column("bytes", BigInteger, nullable=False),
+    Column("media_type", String(64), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("reason", String(32), nullable=False),
+    Column("received", LargeBinary, nullable=False),
+    Column("sender", String(64), nullable=False),
+    Column("named_at_ms", BigInteger, nullable=False),
+    Column("stored_at_ms", BigInteger, nullable=False),
+    Index("ix_blobs_state", "state", "bytes"),
+)
+"""Blobs that stored episodes name; `received` holds the bits of the chunks that are on disk."""
+
+EPISODE_SCREENS = Table(
+    "episode_screens",
+    METADATA,
+    Column("episode_row", _ROW, ForeignKey("episodes.row"), primary_key=True),
+    Column("screen", String(64), primary_key=True),
+    Column("blob", String(64), ForeignKey("blobs.digest"), nullable=False),
+    Index("ix_episode_screens_blob", "blob"),
+)
+"""Which blob holds the picture of a screen that an episode's steps name."""
+
 VERDICTS = Table(
     "verdicts",
     METADATA,

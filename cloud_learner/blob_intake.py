@@ -1,0 +1,132 @@
+"""Takes blobs beside ingest: a thread of its own, so that no disk holds an episode back.
+
+session's thread ─► bounded queue ─► this thread: desk, files, one transaction ─► answers
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+import structlog
+
+from cloud_learner.blob_store import BlobStore
+from sync.blob_desk import OWED_MOST, BlobDesk, BlobDeskCounters
+from sync.clock import Clock
+from sync.errors import TransientError
+from sync.messages import BlobDownMessage, BlobUpMessage
+
+_WAITING_MOST: Final = 2 * OWED_MOST
+"""Messages that wait: twice what is asked for, so that memory is bounded whatever phones send."""
+_BATCH: Final = 64
+_TICK_S: Final = 1.0
+_STOP_S: Final = 10.0
+
+_log = structlog.get_logger()
+
+Send = Callable[[str, BlobDownMessage], None]
+"""Publishes to one device; raises LinkLostError without a connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlobIntakeStats:
+    """What was taken since the start; see BlobDeskCounters.
+
+    Attributes:
+        overflowed: messages that were dropped unread because too many waited.
+        failed_commits: times that the database took nothing.
+    """
+
+    desk: BlobDeskCounters
+    overflowed: int
+    failed_commits: int
+
+
+class BlobIntake:
+    """The cloud's side of blobs, running. `take` may be called from any thread.
+
+    Args:
+        is_paused: whether the cloud holds uploads back right now.
+    """
+
+    def __init__(
+        self,
+        store: BlobStore,
+        *,
+        send: Send,
+        clock: Clock,
+        is_paused: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._store = store
+        self._send = send
+        self._clock = clock
+        self._is_paused = is_paused
+        self._desk = BlobDesk(store, clock=clock)
+        self._waiting: queue.Queue[tuple[str, BlobUpMessage] | None] = queue.Queue(_WAITING_MOST)
+        self._overflowed = 0
+        self._failed_commits = 0
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="blobs", daemon=True)
+
+    def start(self) -> None:
+        """Begin to work in the background. Once only."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop after what is being done. Idempotent."""
+        self._stopping.set()
+        with suppress(queue.Full):  # then it is awake
+            self._waiting.put_nowait(None)
+        if self._thread.is_alive():
+            self._thread.join(_STOP_S)
+
+    def take(self, device_id: str, message: BlobUpMessage) -> None:
+        """Take what a device says, without waiting; what there is no room for is asked again."""
+        try:
+            self._waiting.put_nowait((device_id, message))
+        except queue.Full:
+            self._overflowed += 1
+
+    def stats(self) -> BlobIntakeStats:
+        """Counts at this moment."""
+        return BlobIntakeStats(replace(self._desk.counters), self._overflowed, self._failed_commits)
+
+    def _run(self) -> None:
+        ticked_s = self._clock.monotonic_s()
+        while not self._stopping.is_set():
+            try:
+                self._take_batch()
+                if self._clock.monotonic_s() - ticked_s >= _TICK_S:
+                    ticked_s = self._clock.monotonic_s()
+                    self._desk.pause(self._is_paused())
+                    self._desk.tick()
+                self._answer()
+            except TransientError as error:
+                self._failed_commits += 1
+                self._desk.answers()  # nobody is told of what is not noted; devices offer again
+                _log.warning("blobs_not_noted", error=str(error))
+                self._stopping.wait(_TICK_S)
+
+    def _take_batch(self) -> None:
+        try:
+            first = self._waiting.get(timeout=_TICK_S)
+        except queue.Empty:
+            return
+        batch = [first]
+        while len(batch) < _BATCH and not self._waiting.empty():
+            batch.append(self._waiting.get_nowait())
+        for one in batch:
+            if one is not None:
+                self._desk.take(*one)
+
+    def _answer(self) -> None:
+        self._store.commit()
+        for device_id, message in self._desk.answers():
+            try:
+                self._send(device_id, message)
+            except TransientError:  # no connection: devices offer again when there is one
+                return
