@@ -20,6 +20,7 @@ from outrider import (
     base_train,
     bench,
     bench_clones,
+    bench_faults,
     bench_learning,
     bench_phone,
     clones,
@@ -121,6 +122,7 @@ GROUPS = {
     "phone guard": "What an agent may do on an owned phone.",
     "release": "Adapter updates: signed, delivered, taken back.",
 }
+    ("bench faults", bench_faults.bench_faults),
 
 
 def build_app() -> typer.Typer:

@@ -55,7 +55,7 @@ class FrameChances:
     stall: float = 0.0
     delay_s: float = 0.3
     stall_s: float = 2.0
-    bytes_per_s: int = 0
+    bytes_per_s: float = 0.0
 
 
 NO_HARM: Final = FrameChances()

@@ -1,0 +1,268 @@
+"""A small real fleet that a schedule does its harm to: broker, service, phones, a proxy between.
+
+Every part is a process of its own, in a folder of its own, and started again when it ends, as a
+supervisor would. What is done to it is in `outrider.fault_deeds`.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import signal
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from outrider.fault_parts import FLEET, CloudOrder, PhoneOrder, run_cloud, run_phone, write_pool
+from outrider.fault_schedule import Schedule
+from outrider.wire_faults import NO_HARM, WireHarm
+from outrider.wire_proxy import CountingProxy
+from sync.broker import BrokerProcess
+from sync.mqtt import MqttAddress
+from sync.vocabulary import Episode
+
+INTRUDER: Final = "intruder"
+START_S: Final = 60.0
+_STOP_S: Final = 15.0
+_RESTART_S: Final = 0.3
+_POLL_S: Final = 0.05
+_REST_S: Final = 1.5
+
+
+@dataclass(slots=True)
+class Part:
+    """A process that is started again whenever it ended.
+
+    Attributes:
+        held: while True it is not started again.
+        starts: how often it was started.
+        failures: how often it ended by itself with an error.
+    """
+
+    run: Callable[[], ForkServerProcess]
+    process: ForkServerProcess | None = None
+    held: bool = False
+    starts: int = 0
+    failures: int = 0
+    ended_s: float = 0.0
+
+    def tend(self) -> None:
+        """Start it where it ought to run and does not."""
+        if self.process is not None and self.process.exitcode is not None:
+            self.failures += self.process.exitcode > 0
+            self.process.close()
+            self.process = None
+            self.ended_s = time.monotonic()
+        has_rested = not self.starts or time.monotonic() - self.ended_s >= _RESTART_S
+        if self.process is None and not self.held and has_rested:
+            self.process = self.run()
+            self.starts += 1
+
+    @property
+    def pid(self) -> int | None:
+        """Of its process, where there is one."""
+        return None if self.process is None else self.process.pid
+
+    def signal(self, number: int) -> None:
+        """Send it a signal where it runs; after SIGKILL it is gone when this returns."""
+        if self.process is None or self.process.pid is None:
+            return
+        with suppress(ProcessLookupError):
+            os.kill(self.process.pid, number)
+        if number == signal.SIGKILL:
+            self.process.join(_STOP_S)
+
+    def stop(self) -> None:
+        """Ask it to end, and kill it where it does not."""
+        self.held = True
+        if self.process is None:
+            return
+        self.signal(signal.SIGCONT)
+        self.signal(signal.SIGTERM)
+        self.process.join(_STOP_S)
+        if self.process.exitcode is None:
+            self.signal(signal.SIGKILL)
+        self.process.close()
+        self.process = None
+
+
+@dataclass(slots=True)
+class Phone:
+    """One phone; its next process is told `order`."""
+
+    order: PhoneOrder
+    part: Part = field(init=False)
+
+
+class FaultFleet:
+    """The fleet of one schedule; its methods are called by one thread.
+
+    Args:
+        folder: empty; everything lies in it and stays there.
+        episodes: what the phones play.
+    """
+
+    def __init__(self, folder: Path, schedule: Schedule, episodes: list[Episode]) -> None:
+        self.folder = folder
+        self.schedule = schedule
+        self.harm = WireHarm(seed=schedule.seed)
+        self.lost: set[str] = set()
+        self.broker = BrokerProcess(folder / "broker", fleet=FLEET)
+        self.broker_up = False
+        self._pool = folder / "pool"
+        self._quiet = folder / "quiet"
+        self._context = fork_server()
+        self.proxy = CountingProxy("127.0.0.1", self.broker.port, flow=self.harm.flow)
+        self.phones: list[Phone] = []
+        self._episodes = episodes
+        self._busy_s = 0.0
+
+    def __enter__(self) -> Self:
+        write_pool(self._pool, self._episodes)
+        self.start_broker()
+        self.proxy.start()
+        names = [f"phone-{number}" for number in range(self.schedule.phones)]
+        self.broker.add_devices([*names, INTRUDER])
+        cloud = CloudOrder(self.folder / "cloud", self._through_proxy("cloud"), self._quiet)
+        self.cloud_url = cloud.database_url
+        self.cloud = Part(lambda: self._process(run_cloud, cloud))
+        for name, offset_ms in zip(names, self.schedule.clock_offsets_ms, strict=True):
+            self.add_phone(name, self.folder / "phones" / name, offset_ms)
+        self.tend()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @property
+    def parts(self) -> list[Part]:
+        """Every process but the broker."""
+        return [self.cloud, *(phone.part for phone in self.phones)]
+
+    def add_phone(self, name: str, folder: Path, clock_offset_ms: int = 0) -> Phone:
+        """One more phone, started with the next `tend`; a name that is taken makes a double."""
+        folder.mkdir(parents=True)
+        order = PhoneOrder(
+            folder=folder,
+            device_id=name,
+            address=self._through_proxy(name),
+            pool=self._pool,
+            quiet=self._quiet,
+            seed=self.schedule.seed,
+            clock_offset_ms=clock_offset_ms,
+        )
+        phone = Phone(order)
+        phone.part = Part(lambda: self._process(run_phone, phone.order))
+        self.phones.append(phone)
+        return phone
+
+    def start_broker(self) -> None:
+        """Start the broker where it does not run."""
+        self.broker.start()
+        self.broker_up = True
+
+    def kill_broker(self, *, forget: bool) -> None:
+        """SIGKILL to the broker; with `forget`, all that it held is gone."""
+        if not self.broker_up:
+            return
+        os.kill(self.broker.pid, signal.SIGKILL)
+        self.broker_up = False
+        if forget:
+            self.broker.stop()
+            shutil.rmtree(self.folder / "broker" / "store", ignore_errors=True)
+
+    def tend(self) -> None:
+        """Start every part that ended."""
+        for part in self.parts:
+            part.tend()
+
+    def wait_playing(self) -> bool:
+        """Wait until every phone has logged something; False where one does not within a minute."""
+        return self._wait(
+            START_S, lambda: all(logged(phone.order.database) for phone in self.phones)
+        )
+
+    def settle(self, timeout_s: float) -> bool:
+        """End all harm, let nothing new be played, and wait until no row waits any more."""
+        self.harm.chances = NO_HARM
+        self._quiet.touch()
+        self._busy_s = time.monotonic()
+        if not self.broker_up:
+            self.start_broker()
+        self.proxy.cut()  # a stream that was spoilt half way would otherwise wait for a keep-alive
+        return self._wait(timeout_s, self._is_at_rest)
+
+    def databases(self) -> list[tuple[str, Path]]:
+        """Each phone's name and log."""
+        return [(phone.order.device_id, phone.order.database) for phone in self.phones]
+
+    def stop(self) -> None:
+        """End every process. Idempotent."""
+        for part in self.parts:
+            part.stop()
+        self.proxy.stop()
+        self.broker.stop()
+
+    def _wait(self, timeout_s: float, is_reached: Callable[[], bool]) -> bool:
+        deadline_s = time.monotonic() + timeout_s
+        while not is_reached():
+            if time.monotonic() > deadline_s:
+                return False
+            self.tend()
+            time.sleep(_POLL_S)
+        return True
+
+    def _is_at_rest(self) -> bool:
+        """Whether no row has waited for a while: what was being played is through, too."""
+        now_s = time.monotonic()
+        if any(rows_waiting(phone.order.database) for phone in self.phones):
+            self._busy_s = now_s
+        return now_s - self._busy_s >= _REST_S
+
+    def _through_proxy(self, name: str) -> MqttAddress:
+        return replace(self.broker.address(name), port=self.proxy.port)
+
+    def _process(
+        self, run: Callable[[PhoneOrder], None] | Callable[[CloudOrder], None], order: object
+    ) -> ForkServerProcess:
+        process = self._context.Process(target=run, args=(order,), daemon=True)
+        process.start()
+        return process
+
+
+def fork_server() -> ForkServerContext:
+    """Makes processes that have loaded everything before they begin."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["outrider.fault_parts"])
+    return context
+
+
+def rows_waiting(database: Path) -> int:
+    """Rows of a phone's outbox that the cloud has not answered for; 1 where nobody can say."""
+    counted = _ask(database, "SELECT count(*) FROM outbox WHERE parked_reason IS NULL")
+    return next(counted, 1)
+
+
+def logged(database: Path) -> int:
+    """Episodes in a phone's log."""
+    return next(_ask(database, "SELECT count(*) FROM episodes"), 0)
+
+
+def _ask(database: Path, query: str) -> Iterator[int]:
+    try:
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as conn:
+            yield int(conn.execute(query).fetchone()[0])
+    except sqlite3.Error:
+        return
