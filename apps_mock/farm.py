@@ -18,6 +18,7 @@ from device_runtime.guard_rules import PERMISSIVE
 from device_runtime.held_bases import HeldBases
 from device_runtime.policies import Policies
 from device_runtime.safety import Safety
+from device_runtime.screen_keeper import ScreenPlan
 from device_runtime.seats import Played, PolicyFor, SeatPhone, Seats
 from device_runtime.stop import StopSwitch
 from device_runtime.worker_process import Plan
@@ -50,6 +51,7 @@ class FarmRecipe:
         faults: what breaks, and how often; None for nothing.
         folder: where the device's owner can stop it, and where bases that came with releases are;
             None for a farm that nobody stops and that has its own base only.
+        screens: where pictures of screens go that are sent; None sends none.
     """
 
     device_id: DeviceId
@@ -58,6 +60,7 @@ class FarmRecipe:
     demonstration_noise: float = 0.0
     faults: FaultPlan | None = None
     folder: Path | None = None
+    screens: ScreenPlan | None = None
 
     def __call__(self, plan: Plan) -> tuple[Seats, Policies | None]:
         """The seats of one worker, and the policy that loads its releases."""
@@ -77,6 +80,7 @@ class FarmRecipe:
             new_id=new_uuid7,
             safety=None if self.folder is None else _stoppable(self.folder),
             first_seat=plan.first,
+            screens=None if self.screens is None else self.screens.keeper(),
         )
         return seats, policy
 

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from device_runtime.ports import Decided, Policy, PolicyRequest
-from sync.picture_folder import PictureFolder
+
+
+class KeepsPictures(Protocol):
+    """Where pictures go: a folder for who learns here, blobs for who learns elsewhere."""
+
+    def keep(self, png: bytes) -> str:
+        """The digest under which steps name `png`. Idempotent."""
+        ...
 
 
 class PictureKeeper:
@@ -16,8 +24,8 @@ class PictureKeeper:
 
     wants_picture = True
 
-    def __init__(self, policy: Policy, folder: PictureFolder) -> None:
-        self._policy = policy
+    def __init__(self, policy: Policy, folder: KeepsPictures) -> None:
+        self.policy = policy
         self._folder = folder
         self.wants_encoding = policy.wants_encoding
 
@@ -26,4 +34,4 @@ class PictureKeeper:
         for request in requests:
             if request.picture is not None:
                 self._folder.keep(request.picture)
-        return self._policy.decide(requests)
+        return self.policy.decide(requests)

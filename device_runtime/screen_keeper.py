@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -32,6 +32,18 @@ COLLECT_S: Final = 2.0
 _KNOWN_MOST: Final = 4096
 
 _log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenPlan:
+    """Where pictures go and in which form; a value, so that it can be sent to a worker."""
+
+    directory: Path
+    form: ScreenForm
+
+    def keeper(self, is_on: Callable[[], bool] = lambda: True) -> ScreenKeeper:
+        """A keeper that runs in this process."""
+        return ScreenKeeper(self.directory, self.form, is_on=is_on)
 
 
 @dataclass(slots=True)
@@ -57,10 +69,14 @@ class ScreenKeeper:
 
     Args:
         directory: the device's blobs.
+        is_on: whether pictures may be taken now; asked when an episode begins.
     """
 
-    def __init__(self, directory: Path, form: ScreenForm) -> None:
+    def __init__(
+        self, directory: Path, form: ScreenForm, *, is_on: Callable[[], bool] = lambda: True
+    ) -> None:
         self.counters = ScreenCounters()
+        self.is_on = is_on
         self._folder = BlobFolder(directory)
         self._form = form
         self._change = threading.Condition()

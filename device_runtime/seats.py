@@ -9,7 +9,7 @@ be seen in the record. A single phone is the same loop with one seat.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -18,9 +18,12 @@ import structlog
 from device_runtime.agent import EpisodeMachine, EpisodeOrigin, judge_end
 from device_runtime.errors import DeviceError, PhoneFaultError, PhoneLostError, UnknownTaskError
 from device_runtime.painting import glance
+from device_runtime.picture_keeper import PictureKeeper
 from device_runtime.ports import Decided, Phone, Policy, PolicyRequest, Verifier
 from device_runtime.safety import Safety, leave_home
+from device_runtime.screen_keeper import ScreenKeeper
 from sync.clock import Clock
+from sync.messages import ScreenPicture
 from sync.vocabulary import FACTORY_RELEASE, Assignment, DeviceId, Episode, ReleaseId, Step, Verdict
 
 _log = structlog.get_logger()
@@ -32,10 +35,15 @@ PolicyFor = Callable[[Assignment, Phone], Policy]
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """An ended episode and what its verifier said; None where it was not judged here."""
+    """An ended episode and what its verifier said; None where it was not judged here.
+
+    Attributes:
+        screens: pictures of its screens that may be sent.
+    """
 
     episode: Episode
     verdict: Verdict | None
+    screens: tuple[ScreenPicture, ...] = ()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -115,6 +123,7 @@ class Seats:
         policy_for: chooses the policy of an assignment.
         on_step: called after each recorded step, to show it live.
         first_seat: number of the first seat, where several tables share a device.
+        screens: keeps pictures of screens for sending; None takes none but for policies.
 
     Attributes:
         at_work: the assignment whose phone is being worked with right now, for a watchdog.
@@ -131,6 +140,7 @@ class Seats:
         safety: Safety | None = None,
         on_step: Callable[[Assignment, Step], None] | None = None,
         first_seat: int = 0,
+        screens: ScreenKeeper | None = None,
     ) -> None:
         if not phones:
             raise ValueError("there must be at least one seat")
@@ -144,6 +154,7 @@ class Seats:
         self._new_id = new_id
         self._safety = safety
         self._on_step = on_step
+        self._screens = screens
         self._env_steps = 0
         self.at_work: Assignment | None = None
 
@@ -186,7 +197,7 @@ class Seats:
         seat = next((seat for seat in self._seats if seat.machine is None), None)
         if seat is None:
             raise RuntimeError("no seat is free: call turn() until one is")
-        policy = self._policy_for(assignment, seat.phone)
+        policy = self._watched(self._policy_for(assignment, seat.phone))
         machine = EpisodeMachine(
             assignment,
             EpisodeOrigin(self._device_id, seat.index, release_id, arm),
@@ -226,6 +237,8 @@ class Seats:
         for seat in self._seats:
             seat.machine = seat.policy = None
             seat.phone.close()
+        if self._screens is not None:
+            self._screens.close()
 
     def _ask(self) -> list[tuple[Policy, list[tuple[_Seat, EpisodeMachine, PolicyRequest]]]]:
         """Every policy that is to act, with the requests of its seats."""
@@ -247,6 +260,23 @@ class Seats:
             machine = seat.machine
             if machine is not None and machine.end_reason is not None:
                 self.at_work = machine.assignment
-                ended.append(seat.close(machine))
+                ended.append(self._with_screens(seat.close(machine)))
         self.at_work = None
         return ended
+
+    def _watched(self, policy: Policy) -> Policy:
+        """The policy, shown every screen's picture where pictures are kept for sending.
+
+        Seats of one policy get one and the same wrapping, so that they still share batches.
+        """
+        if self._screens is None or not self._screens.is_on():
+            return policy
+        for seat in self._seats:
+            if isinstance(seat.policy, PictureKeeper) and seat.policy.policy is policy:
+                return seat.policy
+        return PictureKeeper(policy, self._screens)
+
+    def _with_screens(self, played: Played) -> Played:
+        if self._screens is None:
+            return played
+        return replace(played, screens=self._screens.collect(played.episode))

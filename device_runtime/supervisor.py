@@ -23,9 +23,11 @@ from device_runtime.errors import UnknownTaskError
 from device_runtime.gate import Gate
 from device_runtime.release_shelf import ReleaseShelf
 from device_runtime.remote_settings import RemoteSettings
+from device_runtime.screen_permit import ScreenPermit
 from device_runtime.seats import Played
 from device_runtime.settings import Settings
 from device_runtime.trajectory_log import LogCounts, TrajectoryLog
+from device_runtime.vitals import NO_SIGNS, Vitals, VitalSigns
 from sync.clock import Clock
 from sync.messages import (
     AssignmentBatch,
@@ -130,6 +132,8 @@ class DeviceParts:
         gate: whether the device may act; None where nobody stops it.
         rest: leaves a stopped phone that plays nothing at its home screen.
         remote: what is set from afar.
+        signs: where battery, clock and the like are read.
+        permit: whether pictures of screens may leave; None where none ever do.
     """
 
     log: TrajectoryLog
@@ -141,6 +145,8 @@ class DeviceParts:
     remote: RemoteSettings
     gate: Gate | None = None
     rest: Callable[[], None] = lambda: None
+    signs: VitalSigns = NO_SIGNS
+    permit: ScreenPermit | None = None
 
 
 class Supervisor:
@@ -163,6 +169,8 @@ class Supervisor:
         self._remote = parts.remote
         self._gate = parts.gate
         self._rest = parts.rest
+        self._vitals = Vitals(parts.signs, parts.log.connection, clock=clock)
+        self._permit = parts.permit
         self._closed = ""
         self._settings = settings
         self._clock = clock
@@ -206,6 +214,8 @@ class Supervisor:
         for assignment, error in self._seats.refused():
             self._reject(assignment, str(error.reason), str(error))
         self._say_health()
+        if self._permit is not None:
+            self._permit.refresh()
 
     def _hear(self) -> None:
         """Take every message that waits; where nothing can be played, wait for one."""
@@ -300,7 +310,10 @@ class Supervisor:
     def _keep(self, ended: list[Played]) -> None:
         if not ended:
             return
-        self._log.append_many((played.episode, played.verdicts) for played in ended)
+        self._log.append_many(
+            ((played.episode, played.verdicts) for played in ended),
+            screens={played.episode.id: played.screens for played in ended},
+        )
         self._wire.wake()
         for played in ended:
             episode, verdict = played.episode, played.verdict
@@ -338,7 +351,7 @@ class Supervisor:
             free_disk_bytes=shutil.disk_usage(self._settings.phone_dir).free,
             stopped=self._closed,
         )
-        self._wire.send(health)
+        self._wire.send(self._vitals.complete(health))
         self._report(
             "health",
             episodes=self._episodes,

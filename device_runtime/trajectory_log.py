@@ -8,19 +8,20 @@ moment leaves whole episodes behind, and plays again what it had not closed.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from device_runtime.errors import TrajectoryLogError
-from sync import inbox
+from sync import blob_rows, inbox
 from sync.clock import Clock
 from sync.codec import EncodedBody, decode_body, decode_verdict, encode_verdict
 from sync.database import create_schema, open_database, read_meta, statements, transaction
 from sync.errors import RejectedError
-from sync.messages import EpisodeUpload, Event
+from sync.messages import EpisodeUpload, Event, ScreenPicture
 from sync.outbox import depth, enqueue, parked
 from sync.vocabulary import Episode, EpisodeId, Verdict
 
@@ -113,8 +114,16 @@ class TrajectoryLog:
         """Store one ended episode; see `append_many`."""
         self.append_many([(episode, verdicts)])
 
-    def append_many(self, ended: Iterable[tuple[Episode, Sequence[Verdict]]]) -> None:
+    def append_many(
+        self,
+        ended: Iterable[tuple[Episode, Sequence[Verdict]]],
+        *,
+        screens: Mapping[EpisodeId, tuple[ScreenPicture, ...]] = MappingProxyType({}),
+    ) -> None:
         """Store ended episodes, their uploads and the end of their assignments in one transaction.
+
+        The blobs of `screens` that an episode names are noted with it, so that a crash leaves
+        neither without the other.
 
         Idempotent by episode id. An episode that is too large to be ever sent is not kept: an
         event tells the cloud, and its assignment counts as played.
@@ -124,7 +133,7 @@ class TrajectoryLog:
             return
         with transaction(self.connection):
             for episode, verdicts in rows:
-                self._append(episode, tuple(verdicts))
+                self._append(episode, tuple(verdicts), screens.get(episode.id, ()))
 
     def judge_again(self, verdict: Verdict) -> bool:
         """Store a later verdict on a logged episode, and queue it for the cloud with its episode.
@@ -143,7 +152,7 @@ class TrajectoryLog:
                 return False
             enqueue(
                 self.connection,
-                EpisodeUpload(episode=_episode(*row), verdicts=self._verdicts(verdict.episode_id)),
+                replace(_upload(*row), verdicts=self._verdicts(verdict.episode_id)),
                 created_at_ms=self._clock.wall_ms(),
             )
             return True
@@ -200,7 +209,12 @@ class TrajectoryLog:
         """Let go of the file. Idempotent."""
         self.connection.close()
 
-    def _append(self, episode: Episode, verdicts: tuple[Verdict, ...]) -> None:
+    def _append(
+        self,
+        episode: Episode,
+        verdicts: tuple[Verdict, ...],
+        screens: tuple[ScreenPicture, ...],
+    ) -> None:
         conn = self.connection
         inbox.finish(conn, episode.assignment.id)
         if conn.execute("SELECT 1 FROM episodes WHERE id = ?", (episode.id,)).fetchone():
@@ -208,7 +222,9 @@ class TrajectoryLog:
         now_ms = self._clock.wall_ms()
         try:
             upload_seq = enqueue(
-                conn, EpisodeUpload(episode=episode, verdicts=verdicts), created_at_ms=now_ms
+                conn,
+                EpisodeUpload(episode=episode, verdicts=verdicts, screens=screens),
+                created_at_ms=now_ms,
             )
         except RejectedError as error:
             fields = {"episode_id": episode.id, "reason": error.reason}
@@ -226,6 +242,8 @@ class TrajectoryLog:
         )
         for verdict in verdicts:
             self._store_verdict(verdict)
+        if screens:
+            blob_rows.record(conn, screens, upload_seq=upload_seq, now_ms=now_ms)
 
     def _store_verdict(self, verdict: Verdict) -> bool:
         """Store a verdict; False where the same verifier said something before."""
@@ -302,9 +320,13 @@ def _facts(episode: Episode, verdicts: tuple[Verdict, ...]) -> tuple[str | int |
 
 
 def _episode(enc: str, body: bytes) -> Episode:
+    return _upload(enc, body).episode
+
+
+def _upload(enc: str, body: bytes) -> EpisodeUpload:
     try:
         message = decode_body(EncodedBody("episode_upload", enc, body))
     except RejectedError as error:
         raise TrajectoryLogError(f"a logged episode cannot be read: {error}") from error
     assert isinstance(message, EpisodeUpload)
-    return message.episode
+    return message

@@ -27,6 +27,13 @@ Config = Annotated[
 MaxEpisodes = Annotated[
     int | None, typer.Option("--episodes", min=1, help="End after so many episodes.")
 ]
+UploadScreens = Annotated[
+    bool | None,
+    typer.Option(
+        "--upload-screens/--no-upload-screens",
+        help="Send pictures of its screens, secrets painted over.",
+    ),
+]
 ReadScreen = Annotated[
     When,
     typer.Option(

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from device_runtime.assignments import AssignmentQueue
@@ -26,6 +27,8 @@ from device_runtime.ports import Decided, PolicyRequest
 from device_runtime.release_shelf import AdapterHost, ReleaseShelf
 from device_runtime.remote_settings import RemoteSettings
 from device_runtime.safety import Safety
+from device_runtime.screen_keeper import ScreenKeeper
+from device_runtime.screen_permit import ScreenPermit
 from device_runtime.seats import PolicyFor, SeatPhone, Seats
 from device_runtime.settings import Settings
 from device_runtime.shadow import ShadowLimits
@@ -34,20 +37,24 @@ from device_runtime.slots import PhoneBase
 from device_runtime.supervisor import DeviceParts, Report, Table
 from device_runtime.trajectory_log import TrajectoryLog
 from device_runtime.transitions import Transition
+from device_runtime.vitals import VitalSigns
+from outrider.enrolled import credentials_of, server_clock_of, transport_of
 from outrider.errors import MisuseError
 from outrider.graphs import cache_dir, graphs_of
 from outrider.interrupts import on_interrupt
 from outrider.output import Output
 from outrider.parent import stop_without_parent
+from outrider.screen_wiring import blob_settings, remote_settings
 from sync.adapter_file import AdapterFile, FloatArray
 from sync.clock import Clock, SystemClock
 from sync.cohorts import CohortPhone, phone_of_birth
 from sync.errors import RejectedError
 from sync.messages import Birth, Role
-from sync.mqtt import MqttAddress, PahoTransport
+from sync.mqtt import MqttAddress
 from sync.policy_io import POLICY_IO_VERSION
 from sync.published import is_base_target
 from sync.resumed_fetch import ResumedFetch
+from sync.server_clock import ServerClock
 from sync.session import DeviceSession
 from sync.trust import TrustedClient
 from sync.vocabulary import Assignment, Step, TemplateInfo, new_uuid7
@@ -85,10 +92,11 @@ def broker_address(settings: Settings) -> MqttAddress:
 class SharedPolicy:
     """The release policy, shared by the playing thread and the one that probes new adapters."""
 
-    wants_encoding = True
-
     def __init__(self, policy: Policies) -> None:
         self._policy = policy
+        self.policy_io_version = policy.policy_io_version
+        self.wants_encoding = policy.wants_encoding
+        self.wants_picture = policy.wants_picture
         self._lock = threading.Lock()
         self.base_digest = policy.base_digest
 
@@ -161,6 +169,10 @@ def assemble(
     gate: Gate | None = None,
     rest: Callable[[], None] = lambda: None,
     read_conditions: ReadsConditions | None = None,
+    attributes: Mapping[str, str] = MappingProxyType({}),
+    server_clock: ServerClock | None = None,
+    remote: RemoteSettings | None = None,
+    permit: ScreenPermit | None = None,
 ) -> DeviceParts:
     """Everything that a device process is made of; nothing has been started yet.
 
@@ -173,9 +185,15 @@ def assemble(
         rest: leaves a stopped phone at home.
         read_conditions: what is true of the phone, which new releases are scored on; None asks
             nothing.
+        attributes: what the device says that it is (model, android, …).
+        server_clock: the cloud's time; one of its own where not given.
+        remote: what is set from afar, where somebody else goes by it, too.
+        permit: whether pictures of screens may leave; None where none ever do.
     """
     clock = SystemClock()
-    address = broker_address(settings)
+    credentials = credentials_of(settings)
+    transport = transport_of(lambda: broker_address(settings), credentials)
+    server_clock = server_clock or server_clock_of(settings, clock)
     log = TrajectoryLog.open(settings.database, clock=clock, new_id=new_uuid7)
     base_digest = "" if policy is None else policy.base_digest
     birth = Birth(
@@ -184,15 +202,14 @@ def assemble(
         seats=seats,
         templates=templates,
         suite_version=suite_version,
-        policy_io_version=POLICY_IO_VERSION,
+        policy_io_version=POLICY_IO_VERSION if policy is None else policy.policy_io_version,
         base_digest=base_digest,
         channel=settings.channel,
+        attributes=dict(attributes),
     )
-    remote = RemoteSettings(
-        settings.phone_dir, clock=clock, own={"health_every_s": settings.health_every_s}
-    )
+    remote = remote or remote_settings(settings)
     session = DeviceSession(
-        transport=PahoTransport(address),
+        transport=transport,
         database=settings.database,
         fleet=settings.fleet,
         birth=birth,
@@ -200,6 +217,9 @@ def assemble(
         control=None if owner is None else owner.control,
         heard=None if owner is None else owner.switch.heard,
         settings=remote,
+        credentials=credentials,
+        server_clock=server_clock,
+        blobs=blob_settings(settings, permit),
     )
     if owner is not None:
         owner.attach(session.send)
@@ -227,7 +247,14 @@ def assemble(
         birth=birth,
         remote=remote,
         gate=gate,
+        signs=VitalSigns(
+            server_clock=server_clock,
+            read_conditions=read_conditions,
+            gate=gate,
+            contended=lambda: session.contended,
+        ),
         rest=rest,
+        permit=permit,
     )
 
 
@@ -238,6 +265,7 @@ def local_seats(
     *,
     safety: Safety | None = None,
     on_step: Callable[[Assignment, Step], None] | None = None,
+    screens: ScreenKeeper | None = None,
 ) -> Seats:
     """Seats that are played in this process."""
     return Seats(
@@ -248,6 +276,7 @@ def local_seats(
         new_id=new_uuid7,
         safety=safety,
         on_step=on_step,
+        screens=screens,
     )
 
 
@@ -287,8 +316,11 @@ def shadow_of(
     clock: Clock,
     read_conditions: ReadsConditions | None = None,
 ) -> Shadow | None:
-    """Scores new releases on the phone's own log; None where the settings want no screens."""
-    if not settings.shadow_screens:
+    """Scores new releases on the phone's own log.
+
+    None where the settings want no screens, or the policy looks at pictures: the log has none.
+    """
+    if not settings.shadow_screens or policy.wants_picture:
         return None
     return Shadow(
         CandidateFolder(settings.phone_dir),
@@ -337,7 +369,7 @@ def _installer(
             ResumedFetch(fetch_from, trust_dir / "pieces", is_large=is_base_target),
         ),
         phone=phone,
-        base=PhoneBase(policy.base_digest, POLICY_IO_VERSION),
+        base=PhoneBase(policy.base_digest, policy.policy_io_version),
         probe=policy.probe,
         shadow=shadow,
         report=report,

@@ -20,6 +20,7 @@ from outrider.device_options import (
     DeviceName,
     Fleet,
     MaxEpisodes,
+    UploadScreens,
 )
 from outrider.options import Json
 from outrider.output import Output
@@ -56,6 +57,7 @@ def farm(
         list[Path] | None,
         typer.Option("--policy", help="A policy file that assignments may name as actor."),
     ] = None,
+    upload_screens: UploadScreens = None,
     config: Config = None,
     episodes: MaxEpisodes = None,
     json: Json = False,
@@ -77,6 +79,7 @@ def farm(
         stop_on_signals,
     )
     from outrider.owned_phone import free_phone
+    from outrider.screen_wiring import remote_settings, screen_permit, screen_plan
     from sync.clock import SystemClock
     from sync.messages import Role
     from sync.vocabulary import new_uuid7
@@ -97,6 +100,7 @@ def farm(
                 "seats": seats,
                 "workers": workers,
                 "demonstration_noise": noise,
+                "upload_screens": upload_screens,
             },
             defaults={"seats": DEFAULT_SEATS},
         )
@@ -111,7 +115,9 @@ def farm(
         settings.demonstration_noise,
         draw_faults(0, faults) if faults else None,
         settings.phone_dir,
+        screen_plan(settings),
     )
+    remote = remote_settings(settings)
     owned = free_phone(settings)
     with stop_on_signals() as stop:
         table = Workers(
@@ -135,6 +141,8 @@ def farm(
                 suite_version=SUITE_VERSION,
                 owner=owned.owner,
                 gate=owned.gate,
+                remote=remote,
+                permit=screen_permit(settings, remote),
             )
             table.wait_ready()
             supervisor = Supervisor(parts, settings, clock=SystemClock(), report=reporter(out))

@@ -21,11 +21,11 @@ from outrider.device_options import (
     Channel,
     Config,
     Credentials,
-    DataDir,
     DeviceName,
     Fleet,
     MaxEpisodes,
     ReadScreen,
+    UploadScreens,
 )
 from outrider.errors import MisuseError
 from outrider.options import Json, Quantisation, QuantisationChoice
@@ -49,8 +49,13 @@ class Guard(StrEnum):
 
 def run_phone(
     *,
-    data: DataDir,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Folder that holds everything of a fleet.")
+    ] = None,
     device: DeviceName = "phone-1",
+    folder: Annotated[
+        Path | None, typer.Option("--phone", help="Folder of an enrolled phone; needs no other.")
+    ] = None,
     serial: Annotated[
         str | None, typer.Option("--serial", help="A phone that the adb server lists.")
     ] = None,
@@ -84,6 +89,7 @@ def run_phone(
     config: Config = None,
     episodes: MaxEpisodes = None,
     read_screen: ReadScreen = When.NEVER,
+    upload_screens: UploadScreens = None,
     quantisation: Quantisation = QuantisationChoice.FP32,
     json: Json = False,
 ) -> None:
@@ -102,7 +108,9 @@ def run_phone(
         stop_on_signals,
         with_graphs,
     )
+    from outrider.enrolled import enrolment_settings, server_clock_of
     from outrider.owned_phone import GUARD_FILE, free_phone, guarded_phone, owner_rules
+    from outrider.screen_wiring import remote_settings, screen_permit, screen_plan
     from sync.clock import SystemClock
     from sync.messages import Role
 
@@ -111,6 +119,7 @@ def run_phone(
     if (serial is not None) + mock + mock_adb + every != 1:
         raise MisuseError("name one phone: --serial SERIAL, --mock or --mock-adb; or --all")
     out = Output(json_lines=json)
+    over = {"broker_url": broker, "fleet": fleet, "channel": channel}
     with settings_as_misuse():
         settings = read_settings(
             config,
@@ -118,12 +127,11 @@ def run_phone(
             given={
                 "device_id": device,
                 "data_dir": data,
-                "broker_url": broker,
+                **enrolment_settings(folder, data=data, device=device, over=over),
                 "credentials_file": None if every else credentials,
-                "fleet": fleet,
-                "channel": channel,
                 "base_dir": base,
                 "seats": 1,
+                "upload_screens": upload_screens,
             },
         )
         broker_address(settings)
@@ -133,6 +141,8 @@ def run_phone(
         options += [] if guard is None else ["--guard", guard.value]
         options += [] if rules is None else ["--rules", str(rules)]
         options += ["--resume"] if resume else []
+        if upload_screens is not None:
+            options += ["--upload-screens" if upload_screens else "--no-upload-screens"]
         options += [] if episodes is None else ["--episodes", str(episodes)]
         options += ["--read-screen", read_screen.value, "--quantisation", quantisation.value]
         _run_all(settings, options, credentials=credentials, adb_port=adb_port, out=out)
@@ -163,6 +173,7 @@ def run_phone(
     ):
         phone = replace(opened, phone=reading(opened.phone, reader, read_screen))
         conditions = _conditions(serial, adb_port)
+        server_clock = server_clock_of(settings, SystemClock())
         is_owned = guard is Guard.OWNED or (guard is None and serial is not None)
         with settings_as_misuse():
             owned = (
@@ -171,12 +182,15 @@ def run_phone(
                     owner_rules(rules, config, settings.phone_dir / GUARD_FILE),
                     interrupt=stop,
                     read_conditions=conditions,
+                    clock=server_clock,
                 )
                 if is_owned
-                else free_phone(settings)
+                else free_phone(settings, server_clock)
             )
         if resume:
             owned.owner.switch.start()
+        remote = remote_settings(settings)
+        permit, plan = screen_permit(settings, remote, conditions), screen_plan(settings)
         parts = assemble(
             settings,
             role=Role.PHONE,
@@ -186,6 +200,7 @@ def run_phone(
                 partial(_policy_for, release),
                 safety=owned.safety,
                 on_step=show,
+                screens=plan.keeper(permit.may_take) if permit and plan else None,
             ),
             seats=1,
             policy=release,
@@ -196,6 +211,10 @@ def run_phone(
             gate=owned.gate,
             rest=lambda: leave_home(phone.phone),
             read_conditions=conditions,
+            attributes=attributes_of(phone.phone),
+            server_clock=server_clock,
+            remote=remote,
+            permit=permit,
         )
         supervisor = Supervisor(parts, settings, clock=SystemClock(), report=reporter(out))
         info = phone.phone.info()
@@ -203,12 +222,12 @@ def run_phone(
             "started",
             role="phone",
             pid=os.getpid(),
-            device_id=device,
+            device_id=settings.device_id,
             serial=info.serial,
             model=info.model,
         )
         counts = supervisor.run(stop, max_episodes=episodes)
-    out.summary(device_id=device, **asdict(counts))
+    out.summary(device_id=settings.device_id, **asdict(counts))
 
 
 def _run_all(
@@ -249,6 +268,16 @@ def _run_all(
             clock=SystemClock(),
         )
     out.summary(phones=phones)
+
+
+def attributes_of(phone: Phone) -> dict[str, str]:
+    """What a phone is, for choosing devices by; nothing that tells one phone from its like."""
+    info = phone.info()
+    return {
+        "model": info.model,
+        "android": info.android_version,
+        "screen": f"{info.width_px}x{info.height_px}",
+    }
 
 
 def _conditions(serial: str | None, adb_port: int) -> Callable[[], Conditions]:
