@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from sync.cohorts import StagedOffer
 from sync.messages import DownMessage, ReleaseAnnouncement
 from sync.releases import ChannelPointer
 from sync.vocabulary import Release, ReleaseId
@@ -68,6 +69,18 @@ class ReleaseSigner(Protocol):
 
     def renew(self) -> bool:
         """Sign again what expires soon; whether anything was. Cheap where nothing is due."""
+        ...
+
+
+class StagedSigner(ReleaseSigner, Protocol):
+    """What staged releases need of the signer beyond that."""
+
+    def offer(self, channel: str, offer: StagedOffer | None) -> None:
+        """Offer a release to part of a channel's phones; None takes the offer back. Idempotent.
+
+        Raises: RejectedError: "unknown_release", or "older_version" where it is not above what the
+            channel points at.
+        """
         ...
 
 

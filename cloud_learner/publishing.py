@@ -19,7 +19,7 @@ from sync.adapter_file import adapter_digest, unpack
 from sync.clock import Clock
 from sync.errors import IntegrityError
 from sync.messages import ReleaseAnnouncement
-from sync.releases import roll_back_of
+from sync.releases import CHANNELS, roll_back_of
 from sync.vocabulary import Release, ReleaseId
 
 _log = structlog.get_logger()
@@ -40,7 +40,7 @@ class Publishing:
 
     Args:
         adapters_dir: where delivered adapters lie, `NAME.bin`.
-        app: whose validation figures a promoted release carries.
+        promote_to: the channel that promoted releases go to.
         tell: called after each release that was signed.
     """
 
@@ -53,6 +53,7 @@ class Publishing:
         adapters_dir: Path,
         clock: Clock,
         tell: Callable[[Published], None],
+        promote_to: str = STABLE,
     ) -> None:
         self._store = store
         self._signer = signer
@@ -60,6 +61,7 @@ class Publishing:
         self._adapters_dir = adapters_dir
         self._clock = clock
         self._tell = tell
+        self._promote_to = promote_to
         self._renew_at_s = clock.monotonic_s() + RENEW_EVERY_S
 
     @property
@@ -68,7 +70,9 @@ class Publishing:
         return self._signer.latest_version
 
     def reconcile(self, promoted: str) -> None:
-        """Sign every draft and point it out to canary; point stable at `promoted`.
+        """Sign every draft and point it out to canary; point the other channel at `promoted`.
+
+        A channel that somebody gave a higher release stays where it is.
 
         Raises: IntegrityError: an adapter is not the file that was delivered.
         """
@@ -79,10 +83,13 @@ class Publishing:
             self._announce(CANARY, release)
             _log.info("release_published", release_id=row.id, version=row.version)
             self._tell(Published(signed))
-        pointer = self._signer.channel(STABLE)
-        if promoted and (pointer is None or pointer.release_id != promoted):
-            self._signer.set_channel(STABLE, promoted)
-            self._announce(STABLE, self._signer.release(promoted))
+        if not promoted:
+            return
+        pointer = self._signer.channel(self._promote_to)
+        release = self._signer.release(promoted)
+        if pointer is None or pointer.version < release.version:
+            self._signer.set_channel(self._promote_to, promoted)
+            self._announce(self._promote_to, release)
 
     def renew(self) -> None:
         """Sign again what expires soon, about once an hour; call it as often as you like."""
@@ -94,7 +101,7 @@ class Publishing:
 
     def announce_channels(self) -> None:
         """Say again where the channels point, for a broker that forgot."""
-        for channel in (CANARY, STABLE):
+        for channel in CHANNELS:
             pointer = self._signer.channel(channel)
             if pointer is not None:
                 self._downlink.announce(

@@ -27,11 +27,15 @@ from cloud_learner.fleet_carrier import FleetCarrier
 from cloud_learner.fleet_desk import FleetDesk
 from cloud_learner.ingest import Ingest
 from cloud_learner.phone_logs import find_logs, read_index
-from cloud_learner.ports import ReleaseSigner
+from cloud_learner.ports import StagedSigner
 from cloud_learner.publishing import Published, Publishing
 from cloud_learner.release_store import ReleaseStore
 from cloud_learner.report_store import ReportStore
 from cloud_learner.settings import ServiceSettings
+from cloud_learner.staged_director import StagedChanged, StagedDirector
+from cloud_learner.staged_evidence_store import EvidenceStore
+from cloud_learner.staged_phone_store import StagedPhones
+from cloud_learner.staged_store import StagedStore
 from cloud_learner.store import Database, sqlite_url
 from cloud_learner.summary import JsonObject, summarise
 from cloud_learner.tokens import TokenFile
@@ -60,7 +64,7 @@ class Progress:
     counts: dict[str, int]
 
 
-Tell = Callable[[Notice | Published | Progress], None]
+Tell = Callable[[Notice | Published | Progress | StagedChanged], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ class Edges:
     """
 
     transport: Transport
-    signer: ReleaseSigner
+    signer: StagedSigner
     clock: Clock
     random: Random
     new_id: Callable[[], str]
@@ -114,6 +118,18 @@ class CloudService:
             downlink=self._session,
             adapters_dir=settings.adapters_dir,
             clock=edges.clock,
+            tell=tell,
+            promote_to=settings.promote_to,
+        )
+        self._staged_store = StagedStore(self._database, clock=edges.clock)
+        self._staged = StagedDirector(
+            self._staged_store,
+            StagedPhones(self._database, clock=edges.clock),
+            EvidenceStore(self._database, clock=edges.clock),
+            signer=edges.signer,
+            downlink=self._session,
+            clock=edges.clock,
+            look_every_s=settings.staged_look_s,
             tell=tell,
         )
         self._director = Director(
@@ -172,6 +188,7 @@ class CloudService:
         while not stop.is_set():
             try:
                 self._director.tick()
+                self._staged.tick()
                 self._publishing.renew()
                 self._carrier.tick()
                 if self._clock.monotonic_s() - told_s >= self._settings.progress_s:

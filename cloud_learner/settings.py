@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cloud_learner.curriculum import CurriculumSettings
+from sync.releases import require_channel
 
 MAX_DEMONSTRATIONS = 4
 """A new app is shown at most this often per template before anything is learnt."""
@@ -145,6 +146,9 @@ class ServiceSettings:
         tick_s: pause of the director between two looks at the facts.
         progress_s: pause between two reports of progress.
         linger_s: how long a service that ends with its campaign still listens to late messages.
+        promote_to: channel that the campaign's promoted releases go to. With "beta", stable gets
+            them by `outrider release stage` only.
+        staged_look_s: least pause between two looks at how staged releases do.
     """
 
     data_dir: Path
@@ -155,8 +159,13 @@ class ServiceSettings:
     tick_s: float = 0.2
     progress_s: float = 2.0
     linger_s: float = 3.0
+    promote_to: str = "stable"
+    staged_look_s: float = 60.0
     campaign: CampaignSettings = field(default_factory=CampaignSettings)
     dispatch: DispatchSettings = field(default_factory=DispatchSettings)
+
+    def __post_init__(self) -> None:
+        require_channel(self.promote_to)
 
     @property
     def cloud_dir(self) -> Path:

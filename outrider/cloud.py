@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cloud_learner.director import Notice
     from cloud_learner.publishing import Published
     from cloud_learner.service import Edges, Progress
+    from cloud_learner.staged_director import StagedChanged
 
 SERVICE_NAME = "cloud"
 DEFAULT_BROKER = "mqtt://127.0.0.1:1883"
@@ -159,11 +160,12 @@ class Teller:
     def __init__(self, out: Output) -> None:
         self._out = out
 
-    def __call__(self, notice: Notice | Published | Progress) -> None:
+    def __call__(self, notice: Notice | Published | Progress | StagedChanged) -> None:
         """One event."""
         from cloud_learner.campaign import GateRecord
         from cloud_learner.director import PhaseChanged
         from cloud_learner.publishing import Published
+        from cloud_learner.staged_director import StagedChanged
         from cloud_learner.summary import figure
 
         match notice:
@@ -188,6 +190,8 @@ class Teller:
                 )
             case PhaseChanged():
                 self._out.event("phase", **asdict(notice))
+            case StagedChanged(release_id=release_id, entry=entry):
+                self._out.event("staged_release", release_id=release_id, **asdict(entry))
             case _:
                 counts = notice.counts
                 self._out.event(

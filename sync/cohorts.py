@@ -96,4 +96,4 @@ def is_held_out(device_id: str, hold_out_bps: int) -> bool:
 def phone_of_birth(birth: Birth) -> CohortPhone:
     """The phone that said `birth`."""
     facts = {name: str(getattr(birth, name)) for name in ATTRIBUTES}
-    return CohortPhone(birth.device_id, facts)
+    return CohortPhone(birth.device_id, {**birth.attributes, **facts})
