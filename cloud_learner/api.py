@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
-from cloud_learner import api_fleet, api_reports
+from cloud_learner import api_fleet, api_lineage, api_reports
 from cloud_learner.api_reports import Sources
 from cloud_learner.enroller import Enroller
+from cloud_learner.lineage_store import LineageStore
 from sync.errors import BrokerError, RejectedError, TransientError
 
 _STATUS = {
@@ -33,6 +34,7 @@ class ApiParts:
 
     sources: Sources
     enroller: Enroller
+    lineage: LineageStore
 
 
 def build_api(parts: ApiParts) -> FastAPI:
@@ -49,6 +51,7 @@ def build_api(parts: ApiParts) -> FastAPI:
         api_fleet.entering(parts.enroller),
         api_fleet.reading(sources.desk, sources.token),
         api_fleet.operating(sources.desk, sources.token),
+        api_lineage.lineage_routes(parts.lineage, sources.token),
     ):
         app.include_router(router)
     return app

@@ -3,7 +3,7 @@
 ProjectError
 ├── LearnerError                     base of this package's own errors
 │   ├── StoreUnavailableError        TransientError: the database is locked or away; retry
-│   ├── UnknownRowError              RejectedError: no such phone, episode or release
+│   ├── UnknownRowError              RejectedError: no such phone, episode, step or release
 │   ├── AdapterRejectedError         RejectedError: a delivered adapter cannot be published
 │   ├── CheckpointError              IntegrityError: the learner's checkpoint is not usable
 │   ├── ProcessGroupError            TransientError: the learner's processes lost each other

@@ -108,15 +108,16 @@ def record_trained(connection: Connection, adapter: str, rows: Iterable[int]) ->
     wanted = sorted(set(rows))
     known = _already_known(connection, wanted)
     fresh = [row for row in wanted if row not in known]
+    steps = _steps_of(connection, fresh)
     ranges = [
-        {"first_row": first, "last_row": last, "adapter": adapter}
+        {
+            "first_row": first,
+            "last_row": last,
+            "adapter": adapter,
+            "steps": sum(steps.get(row, 0) for row in range(first, last + 1)),
+        }
         for first, last in row_ranges(fresh)
     ]
-    for one in ranges:
-        steps = select(func.coalesce(func.sum(EPISODES.c.n_steps), 0)).where(
-            EPISODES.c.row.between(one["first_row"], one["last_row"])
-        )
-        one["steps"] = int(connection.execute(steps).scalar_one())
     insert_all_new(connection, TRAINED_ON, ranges)
 
 
@@ -145,8 +146,11 @@ class LineageStore:
         with self._database.read() as connection:
             return tuple(_batches(connection, _adapter_of(connection, release_id)))
 
-    def episodes_of(self, release_id: str) -> Iterator[TrainedEpisode]:
+    def episodes_of(self, release_id: str, *, after: int = 0) -> Iterator[TrainedEpisode]:
         """Every episode that a release was trained on, in the order of their rows.
+
+        Args:
+            after: only those with a higher row.
 
         Raises: UnknownRowError: the learner made no such release.
         """
@@ -154,7 +158,8 @@ class LineageStore:
             chain = _chain(connection, _adapter_of(connection, release_id))
             statement = (
                 _trained_episodes()
-                .where(TRAINED_ON.c.adapter.in_(chain))
+                .where(TRAINED_ON.c.adapter.in_(chain), TRAINED_ON.c.last_row > after)
+                .where(EPISODES.c.row > after)
                 .order_by(TRAINED_ON.c.first_row, EPISODES.c.row)
                 .execution_options(yield_per=1000)
             )
@@ -227,11 +232,25 @@ class LineageStore:
             return ()
 
 
+def _parts(rows: Sequence[int]) -> Iterator[Sequence[int]]:
+    """`rows` in parts that one statement can ask for."""
+    for start in range(0, len(rows), _LOOKED_UP_AT_ONCE):
+        yield rows[start : start + _LOOKED_UP_AT_ONCE]
+
+
+def _steps_of(connection: Connection, rows: Sequence[int]) -> dict[int, int]:
+    """How many steps the episode of each row has."""
+    steps: dict[int, int] = {}
+    for part in _parts(rows):
+        found = select(EPISODES.c.row, EPISODES.c.n_steps).where(EPISODES.c.row.in_(part))
+        steps |= {one.row: one.n_steps for one in connection.execute(found)}
+    return steps
+
+
 def _already_known(connection: Connection, rows: Sequence[int]) -> set[int]:
     """Those of rising `rows` that some adapter learnt from before."""
     known: set[int] = set()
-    for start in range(0, len(rows), _LOOKED_UP_AT_ONCE):
-        part = rows[start : start + _LOOKED_UP_AT_ONCE]
+    for part in _parts(rows):
         overlapping = select(TRAINED_ON.c.first_row, TRAINED_ON.c.last_row).where(
             TRAINED_ON.c.first_row <= part[-1], TRAINED_ON.c.last_row >= part[0]
         )

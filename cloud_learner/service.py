@@ -26,6 +26,7 @@ from cloud_learner.errors import ApiAddressInUseError
 from cloud_learner.fleet_carrier import FleetCarrier
 from cloud_learner.fleet_desk import FleetDesk
 from cloud_learner.ingest import Ingest
+from cloud_learner.lineage_store import LineageStore
 from cloud_learner.phone_logs import find_logs, read_index
 from cloud_learner.ports import StagedSigner
 from cloud_learner.publishing import Published, Publishing
@@ -173,6 +174,7 @@ class CloudService:
                     summary=self.summary,
                 ),
                 Enroller(self._desk.claims, self._admission),
+                LineageStore(self._database),
             )
         )
         listening = _listen(self._settings.host, self._settings.port)

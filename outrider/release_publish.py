@@ -1,9 +1,9 @@
-"""`outrider release publish|rollback|lineage`: new bases and old releases, signed by hand."""
+"""`outrider release publish|rollback`: new bases and old releases, signed by hand."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,6 @@ from outrider.output import Output
 from outrider.runs import Data, data_folder
 
 if TYPE_CHECKING:
-    from sync.published import PublishedReleases
     from sync.vocabulary import Release
 
 Channel = Annotated[str, typer.Option("--channel", help="Who gets it: canary, beta or stable.")]
@@ -105,30 +104,6 @@ def roll_back(
     )
 
 
-def show_lineage(
-    release: Annotated[str, typer.Argument(metavar="RELEASE", help="Id of a release.")],
-    *,
-    data: Data = None,
-    json: Json = False,
-) -> None:
-    """Show what a release came from: its parents back to the factory, and where bases changed."""
-    from sync.errors import IntegrityError, RejectedError
-    from sync.published import PublishedReleases
-
-    data = data_folder(data)
-    out = Output(json_lines=json)
-    try:
-        chain = _chain(PublishedReleases(data / "tuf"), release)
-    except (IntegrityError, RejectedError) as error:
-        raise MisuseError(str(error)) from error
-    out.rows("release", map(_row, chain), title=f"Lineage of {release}")
-    out.summary(
-        release_id=release,
-        generations=len(chain),
-        bases=list(dict.fromkeys(one.base_digest for one in chain)),
-    )
-
-
 def _described(
     packed: bytes, adapter: Path | None, *, version: int, parent: str | None
 ) -> tuple[Release, bytes]:
@@ -183,30 +158,3 @@ def _require_channel(channel: str) -> None:
         require_channel(channel)
     except ValueError as error:
         raise MisuseError(str(error)) from error
-
-
-def _chain(published: PublishedReleases, release_id: str) -> list[Release]:
-    """A release and its parents, the newest first; a roll-back's parent is what it goes back to.
-
-    Raises: RejectedError: the release was never published.
-    """
-    known = {str(one.id): one for one in published.releases()}
-    chain = [published.release(release_id)]
-    while True:
-        last = chain[-1]
-        before = known.get(last.extra.get("rolls_back_to", "") or last.parent)
-        if before is None or before in chain:
-            return chain
-        chain.append(before)
-
-
-def _row(release: Release) -> dict[str, Any]:
-    return {
-        "release_id": release.id,
-        "version": release.version,
-        "base": release.base_digest[:12],
-        "parent": release.parent,
-        "rolls_back_to": release.extra.get("rolls_back_to", ""),
-        "data_watermark": release.data_watermark,
-        "notes": release.notes,
-    }
