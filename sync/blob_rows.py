@@ -9,16 +9,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import Final
 
+from sync.drop_rules import DropRule, note_drop
 from sync.messages import ScreenPicture
-
-OLDEST: Final = "blob_oldest"
-"""No room was left, and what the cloud holds was already given up."""
-DAMAGED: Final = "blob_damaged"
-"""Its file was gone or did not hold what its name says."""
-REFUSED: Final = "blob_refused"
-"""The cloud will never take it."""
 
 
 def record(
@@ -87,8 +80,10 @@ def want_again(conn: sqlite3.Connection) -> int:
     ).rowcount
 
 
-def give_up(conn: sqlite3.Connection, digests: Iterable[bytes], *, rule: str, now_ms: int) -> int:
-    """Forget blobs by a rule, and note that; how many there were."""
+def give_up(
+    conn: sqlite3.Connection, digests: Iterable[bytes], *, rule: DropRule, now_ms: int
+) -> int:
+    """Forget blobs by a rule, and declare that; how many there were."""
     given = 0
     for digest in digests:
         row = conn.execute(
@@ -97,10 +92,7 @@ def give_up(conn: sqlite3.Connection, digests: Iterable[bytes], *, rule: str, no
         if row is None:
             continue
         given += 1
-        conn.execute(
-            "INSERT INTO drops VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (rule, digest.hex(), row[0], now_ms),
-        )
+        note_drop(conn, rule, digest.hex(), size_bytes=row[0], now_ms=now_ms)
     return given
 
 
@@ -144,10 +136,3 @@ def waiting(conn: sqlite3.Connection) -> tuple[int, int]:
         "SELECT count(*), coalesce(sum(bytes), 0) FROM blobs WHERE state = 'waiting'"
     ).fetchone()
     return int(row[0]), int(row[1])
-
-
-def given_up(conn: sqlite3.Connection) -> dict[str, int]:
-    """How many blobs were given up for good, by rule."""
-    return dict(
-        conn.execute("SELECT rule, count(*) FROM drops WHERE rule LIKE 'blob_%' GROUP BY rule")
-    )

@@ -24,6 +24,7 @@ from sync.blob_folder import BlobFolder
 from sync.blobs import chunk_of, chunks_in
 from sync.clock import Clock
 from sync.database import read_meta, transaction, write_meta
+from sync.drop_rules import DropRule
 from sync.messages import BlobAck, BlobDownMessage, BlobOffer, BlobUpMessage, BlobWant, Event
 from sync.outbox import Backoff, enqueue
 
@@ -208,7 +209,9 @@ class BlobSender:
             kind="blob_lost", fields={"digest": digest.hex(), "reason": reason}, at_ms=now_ms
         )
         with transaction(self._conn):
-            given = blob_rows.give_up(self._conn, [digest], rule=blob_rows.DAMAGED, now_ms=now_ms)
+            given = blob_rows.give_up(
+                self._conn, [digest], rule=DropRule.BLOB_DAMAGED, now_ms=now_ms
+            )
             if given:
                 enqueue(self._conn, event, created_at_ms=now_ms)
         self.counters.damaged += given
@@ -237,7 +240,7 @@ class BlobSender:
             with transaction(self._conn):
                 stored = blob_rows.mark_stored(self._conn, ack.stored)
                 given = blob_rows.give_up(
-                    self._conn, refused, rule=blob_rows.REFUSED, now_ms=now_ms
+                    self._conn, refused, rule=DropRule.BLOB_REFUSED, now_ms=now_ms
                 )
                 blob_rows.put_off(
                     self._conn, ack.unknown, now_ms=now_ms, first_ms=_LATER_MS, most_ms=_LATEST_MS
@@ -286,7 +289,7 @@ class BlobSender:
             with transaction(self._conn):
                 blob_rows.forget(self._conn, stored)
                 self.counters.dropped += blob_rows.give_up(
-                    self._conn, waiting, rule=blob_rows.OLDEST, now_ms=self._clock.wall_ms()
+                    self._conn, waiting, rule=DropRule.BLOB_OLDEST, now_ms=self._clock.wall_ms()
                 )
             self._discard((*stored, *waiting))
             self._settle(waiting)

@@ -23,6 +23,7 @@ from sync.codec import (
     decode_envelope,
     decode_message,
     encode_body,
+    encode_body_for,
     sealed,
     unknown_fields,
 )
@@ -186,7 +187,7 @@ class DeviceLink:
             due_s = self.outbox.next_due_s()
             wait_s = POLL_S if due_s is None else due_s - self._clock.monotonic_s()
             if self.blobs is not None:
-                is_free = self.outbox.outstanding < self._credit
+                is_free = not self.outbox.paused and self.outbox.outstanding < self._credit
                 wait_s = min(wait_s, self.blobs.pump(is_free=is_free))
         return POLL_S if wait_s is None else min(max(wait_s, 0.0), POLL_S)
 
@@ -285,7 +286,7 @@ class DeviceLink:
             kind = topics.kind_of(row.body.kind)
             topic = topics.build(self._fleet, kind, self._birth.device_id)
             payload = sealed(
-                row.body,
+                encode_body_for(self.cloud_minor, row.body),
                 self._sender,
                 stream="outbox",
                 seq=row.seq,
@@ -371,14 +372,19 @@ class DeviceLink:
             message.sequences, cumulative=message.cumulative, selective=message.selective
         )
         self.counters.acknowledged += settled
-        self.outbox.reject(message.rejected)
+        rejected = tuple(one for one in message.rejected if not self._can_say_older(*one))
+        self.outbox.reject(rejected)
         self.outbox.postpone(seq for seq, _reason in message.postponed)
         self.counters.postponed += len(message.postponed)
-        self.counters.rejected += len(message.rejected)
+        self.counters.rejected += len(rejected)
         if settled or message.sequences or message.rejected:
             self._outlets.acknowledged()
             if self.blobs is not None:
                 self.blobs.look_soon()
+
+    def _can_say_older(self, seq: int, reason: str) -> bool:
+        """Whether a cloud of before, which cannot read a row, reads it in an older encoding."""
+        return reason == "unknown_version" and self.outbox.needs_newer(seq, self.cloud_minor)
 
     def _hear_time(self, message: Acknowledgement) -> None:
         """Take the cloud's clock; the answer to a birth says how long it took, too."""

@@ -14,6 +14,7 @@ from sync.blob_shelf import BlobRecord, BlobState
 from sync.blobs import CHUNK_BYTES, chunk_of, digest_of
 from sync.codec import EncodedBody, decode_body
 from sync.database import transaction
+from sync.drop_rules import DropRule, totals
 from sync.messages import BlobAck, BlobChunk, BlobOffer, BlobWant
 from sync.outbox import enqueue
 from tests.blob_world import BlobWorld, corrupted, named, picture
@@ -25,6 +26,10 @@ def world(tmp_path):
     world = BlobWorld(tmp_path)
     yield world
     world.close()
+
+
+def dropped(phone):
+    return {rule: items for rule, (items, _bytes) in totals(phone.conn).items()}
 
 
 def test_a_blob_arrives_whole_and_is_marked_stored(world):
@@ -193,7 +198,7 @@ def test_a_blob_whose_file_was_harmed_is_reported_and_never_sent(world, harm):
     assert world.shelf.stored() == {digest_of(picture(2))}
     assert phone.sender.counters.damaged == 1
     assert world.desk.counters.bad_chunks == world.desk.counters.restarted == 0
-    assert blob_rows.given_up(phone.conn) == {blob_rows.DAMAGED: 1}
+    assert dropped(phone) == {DropRule.BLOB_DAMAGED: 1}
     enc, body = phone.conn.execute("SELECT enc, body FROM outbox").fetchone()
     told = decode_body(EncodedBody("event", enc, body))
     assert told.kind == "blob_lost"
@@ -292,7 +297,7 @@ def test_what_the_cloud_refuses_is_given_up_and_counted(world):
     world.shelf.records[digest_of(picture(2))] = BlobRecord(999)
     world.settle()
     assert phone.sender.counters.refused == 2
-    assert blob_rows.given_up(phone.conn) == {blob_rows.REFUSED: 2}
+    assert dropped(phone) == {DropRule.BLOB_REFUSED: 2}
     assert not phone.folder.exists(digest_of(picture(1)))
     assert world.bytes_sent() == 0
 
@@ -339,7 +344,7 @@ def test_the_quota_gives_up_what_the_cloud_holds_before_what_it_lacks(world):
     world.settle(turns=400)
     assert blob_rows.waiting(phone.conn) == (2, 2000)
     assert phone.sender.counters.dropped == 2
-    assert blob_rows.given_up(phone.conn) == {blob_rows.OLDEST: 2}
+    assert dropped(phone) == {DropRule.BLOB_OLDEST: 2}
     assert not phone.folder.exists(digest_of(picture(2)))
     assert phone.folder.exists(digest_of(picture(5)))
 
