@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
-from cloud_learner import api_fleet, api_lineage, api_reports
+from cloud_learner import api_blobs, api_fleet, api_lineage, api_reports
+from cloud_learner.api_guard import guard
 from cloud_learner.api_reports import Sources
+from cloud_learner.blob_store import BlobStore
 from cloud_learner.enroller import Enroller
+from cloud_learner.fleet_desk import FleetDesk
 from cloud_learner.lineage_store import LineageStore
+from cloud_learner.tokens import Scope
 from sync.errors import BrokerError, RejectedError, TransientError
 
 _STATUS = {
@@ -35,24 +39,36 @@ class ApiParts:
     sources: Sources
     enroller: Enroller
     lineage: LineageStore
+    blobs: BlobStore
 
 
 def build_api(parts: ApiParts) -> FastAPI:
     """The application, ready to be served."""
-    app = FastAPI(title="Outrider cloud service", version="1", docs_url=None, redoc_url=None)
-    app.exception_handler(RejectedError)(_refused)
-    app.exception_handler(TransientError)(_unavailable)
-    app.exception_handler(BrokerError)(_unavailable)
     sources = parts.sources
-    for router in (
+    reads, operates = (guard(sources.token, scope) for scope in (Scope.READ, Scope.OPERATE))
+    return _app(
         api_reports.open_routes(sources),
         api_reports.data_routes(sources),
         api_reports.campaign_routes(sources),
         api_fleet.entering(parts.enroller),
-        api_fleet.reading(sources.desk, sources.token),
-        api_fleet.operating(sources.desk, sources.token),
+        api_fleet.reading(sources.desk, guarded_by=reads),
+        api_fleet.operating(sources.desk, guarded_by=operates),
         api_lineage.lineage_routes(parts.lineage, sources.token),
-    ):
+        api_blobs.blob_routes(parts.blobs, sources.token),
+    )
+
+
+def build_fleet_api(desk: FleetDesk) -> FastAPI:
+    """The fleet's part alone, for whoever has the database itself; never to be served."""
+    return _app(api_fleet.reading(desk), api_fleet.operating(desk))
+
+
+def _app(*routers: APIRouter) -> FastAPI:
+    app = FastAPI(title="Outrider cloud service", version="1", docs_url=None, redoc_url=None)
+    app.exception_handler(RejectedError)(_refused)
+    app.exception_handler(TransientError)(_unavailable)
+    app.exception_handler(BrokerError)(_unavailable)
+    for router in routers:
         app.include_router(router)
     return app
 

@@ -210,8 +210,8 @@ def _note_reported(connection: Connection, device_id: str, said: ReportedSetting
         "reported": dict(said.values),
         "refused": dict(said.refused),
     }
-    if said.version > row["desired_version"]:  # set past the cloud, or an older database
-        values["desired_version"] = said.version
+    if said.version > row["desired_version"]:  # its owner set it past the cloud
+        values |= {"desired_version": said.version, "desired": dict(said.values)}
     if _is_news(row, values):
         change(connection, [device_id], **values)
 

@@ -73,11 +73,11 @@ class FleetDesk:
         """One device."""
         return self.list.device(device_id)
 
-    def changes(self, *, after: int = 0, limit: int = 1000) -> Fields:
+    def changes(self, *, after: int = 0, where: str = "", limit: int = 1000) -> Fields:
         """Devices that changed after a revision; negative starts at what is now."""
         if after < 0:
             return {"devices": [], "revision": self.list.latest_revision()}
-        rows, revision = self.list.changes(after, limit=limit)
+        rows, revision = self.list.changes(after, where=where, limit=limit)
         return {"devices": rows, "revision": revision}
 
     def label(self, which: Which, labels: Mapping[str, str | None]) -> Fields:

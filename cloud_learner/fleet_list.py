@@ -111,13 +111,22 @@ class FleetList:
             return row
         raise UnknownRowError("device", device_id)
 
-    def changes(self, revision: int, *, limit: int = 1000) -> tuple[list[Fields], int]:
-        """Devices that changed after a revision, oldest change first, and the revision reached."""
-        latest = self.latest_revision()
+    def changes(
+        self, revision: int, *, where: str = "", limit: int = 1000
+    ) -> tuple[list[Fields], int]:
+        """Devices that changed after a revision and meet a filter, and the revision reached.
+
+        Raises: RejectedError: the filter cannot be read.
+        """
+        conditions = parse_filter(where)
         rows = self._read(
-            _joined().where(DEVICES.c.revision > revision).order_by(DEVICES.c.revision).limit(limit)
+            _joined()
+            .where(DEVICES.c.revision > revision)
+            .order_by(DEVICES.c.revision)
+            .limit(limit)
         )
-        return rows, max((row["revision"] for row in rows), default=max(latest, revision))
+        reached = max((row["revision"] for row in rows), default=revision)
+        return [row for row in rows if meets(facts_of(row), conditions)], reached
 
     def latest_revision(self) -> int:
         """The revision of the newest change."""
@@ -222,5 +231,6 @@ def _fields(row: Mapping[Any, Any], now_ms: int) -> Fields:
         "exclude_from_training": row["exclude_from_training"],
         "first_seen_ms": row["first_seen_ms"] or 0,
         "last_seen_ms": row["last_seen_ms"] or 0,
+        "pending": row["pending"],
         "revision": row["revision"],
     }

@@ -30,6 +30,7 @@ class Settings:
     Attributes:
         device_id: its name in the fleet, also its user name at the broker.
         data_dir: folder of the fleet's data on this machine; the device lives in `phones/<id>`.
+        phone_folder: where the device lives, if it is elsewhere.
         broker_url: mqtt://host:port or mqtts://host:port.
         broker_ca_file: the broker's certificate authority, for mqtts:// addresses.
         credentials_file: file whose first line is the broker's password for this device.
@@ -61,6 +62,7 @@ class Settings:
 
     device_id: DeviceId
     data_dir: Path
+    phone_folder: Path | None = None
     broker_url: str = ""
     broker_ca_file: Path | None = None
     credentials_file: Path | None = None
@@ -120,7 +122,7 @@ class Settings:
     @property
     def phone_dir(self) -> Path:
         """Where the device keeps its log, its releases and what it trusts."""
-        return self.data_dir / "phones" / self.device_id
+        return self.phone_folder or self.data_dir / "phones" / self.device_id
 
     @property
     def database(self) -> Path:

@@ -75,6 +75,11 @@ class StopSwitch:
             )
         return "its permit to act ran out; start it again" if is_over else None
 
+    @property
+    def heard_control(self) -> str:
+        """The id of the last message that stopped or started the phone; empty for none."""
+        return self._handled
+
     def stop(self, reason: str, *, message_id: str = "") -> None:
         """Stop the phone until it is started; a message that was heard before changes nothing."""
         if self._is_news(message_id):

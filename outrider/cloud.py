@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +17,7 @@ from outrider.output import Output
 
 if TYPE_CHECKING:
     from cloud_learner.director import Notice
+    from cloud_learner.enroller import Admission
     from cloud_learner.publishing import Published
     from cloud_learner.service import Edges, Progress
     from cloud_learner.staged_director import StagedChanged
@@ -23,6 +26,13 @@ SERVICE_NAME = "cloud"
 DEFAULT_BROKER = "mqtt://127.0.0.1:1883"
 Port = Annotated[int | None, typer.Option("--port", help="Port of the API; 0 takes a free one.")]
 Host = Annotated[str | None, typer.Option("--host", help="Address of the API; this machine only.")]
+
+
+class TokenScope(StrEnum):
+    """What a token of the API may do."""
+
+    READ = "read"
+    OPERATE = "operate"
 
 
 def serve_cloud(
@@ -49,6 +59,10 @@ def serve_cloud(
     group_size: Annotated[
         int | None,
         typer.Option("--group-size", min=1, help="Episodes in a row on one task, to compare them."),
+    ] = None,
+    phone_broker: Annotated[
+        str | None,
+        typer.Option("--phone-broker", help="How phones reach the broker; --broker if not set."),
     ] = None,
     config: Annotated[
         Path | None,
@@ -82,7 +96,10 @@ def serve_cloud(
         },
     )
     with stop_on_signals() as stop, sole_publisher(data):
-        edges = _edges(data, broker or DEFAULT_BROKER, credentials)
+        edges = _edges(
+            data, broker or DEFAULT_BROKER, credentials,
+            phone_broker=phone_broker, fleet=settings.fleet,
+        )  # fmt: skip
         _make_token_once(settings.token_path, out)
         service = CloudService(settings, edges, tell=Teller(out))
         try:
@@ -96,20 +113,29 @@ def serve_cloud(
         out.summary(**summary)
 
 
-def make_token(*, data: DataDir, json: Json = False) -> None:
-    """Make a new token for the API and show it once; the old one is refused from now on."""
+def make_token(
+    *,
+    data: DataDir,
+    scope: Annotated[
+        TokenScope, typer.Option("--scope", help="What it may do: read, or operate the fleet.")
+    ] = TokenScope.OPERATE,
+    json: Json = False,
+) -> None:
+    """Make a new token for the API and show it once; the old one of its scope is refused then."""
     from secrets import token_urlsafe
 
     from cloud_learner.settings import ServiceSettings
-    from cloud_learner.tokens import TokenFile
+    from cloud_learner.tokens import Scope, TokenFile
 
     token = token_urlsafe(32)
-    TokenFile(ServiceSettings(data_dir=data).token_path).write(token)
-    Output(json_lines=json).summary(token=token)
+    TokenFile(ServiceSettings(data_dir=data).token_path).write(token, Scope(scope.value))
+    Output(json_lines=json).summary(token=token, scope=scope.value)
 
 
-def _edges(data: Path, broker: str, credentials: Path | None) -> Edges:
-    """The broker's connection, the signing keys, time and chance."""
+def _edges(
+    data: Path, broker: str, credentials: Path | None, *, phone_broker: str | None, fleet: str
+) -> Edges:
+    """The broker's connection and accounts, the signing keys, time and chance."""
     from random import Random
 
     from cloud_learner.service import Edges
@@ -137,6 +163,31 @@ def _edges(data: Path, broker: str, credentials: Path | None) -> Edges:
         clock=clock,
         random=Random(),
         new_id=new_uuid7,
+        admission=_admission(
+            data, fleet=fleet, broker_url=phone_broker or broker, root=lambda: signer.root_bytes
+        ),
+    )
+
+
+def _admission(
+    data: Path, *, fleet: str, broker_url: str, root: Callable[[], bytes]
+) -> Admission:
+    """How phones are let in: only where this folder's broker is one that we keep."""
+    from cloud_learner.enroller import Admission
+    from outrider.phone_stop import BROKER
+    from sync.broker_accounts import SERVICE
+    from sync.kept_accounts import STATE_FILE, KeptAccounts
+
+    if not (data / BROKER / STATE_FILE).is_file():
+        return Admission(fleet=fleet, broker_url=broker_url)
+    accounts = KeptAccounts(data / BROKER, fleet=fleet)
+    authority = accounts.address(SERVICE).certificates
+    return Admission(
+        fleet=fleet,
+        broker_url=broker_url,
+        accounts=accounts,
+        broker_ca="" if authority is None else authority.read_text("ascii"),
+        root=root,
     )
 
 

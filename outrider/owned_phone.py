@@ -22,7 +22,7 @@ from device_runtime.safety import Safety
 from device_runtime.secret_patterns import RedactionRules
 from device_runtime.settings import Settings
 from device_runtime.stop import StopSwitch
-from sync.clock import SystemClock
+from sync.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
     from device_runtime.adb_shell import AdbShell
@@ -72,17 +72,22 @@ def guarded_phone(
     *,
     interrupt: Event,
     read_conditions: Callable[[], Conditions] = lambda: MAINS,
+    clock: Clock | None = None,
 ) -> OwnedPhone:
-    """A phone that somebody owns: every rule holds, and its owner can be asked and can stop it."""
-    owner = _owner(settings, rules.guard.answer_within_s, interrupt)
+    """A phone that somebody owns: every rule holds, and its owner can be asked and can stop it.
+
+    Args:
+        clock: judges when a permit to act runs out; the machine's own by default.
+    """
+    owner = _owner(settings, rules.guard.answer_within_s, interrupt, clock)
     gate = Gate(rules.guard, owner.switch, clock=SystemClock(), read_conditions=read_conditions)
     safety = Safety(rules.guard, rules.redaction, owner.desk, gate)
     return OwnedPhone(safety, gate, owner)
 
 
-def free_phone(settings: Settings) -> OwnedPhone:
+def free_phone(settings: Settings, clock: Clock | None = None) -> OwnedPhone:
     """Clones: everything is allowed, but whoever runs them can stop them like any other phone."""
-    owner = _owner(settings, 1.0, Event())
+    owner = _owner(settings, 1.0, Event(), clock)
     gate = Gate(PERMISSIVE, owner.switch, clock=SystemClock())
     return OwnedPhone(Safety(gate=gate), gate, owner)
 
@@ -93,15 +98,19 @@ def conditions_of(shell: AdbShell) -> Conditions:
     return parse_conditions(answer.stdout.decode(errors="replace"))
 
 
-def _owner(settings: Settings, timeout_s: float, interrupt: Event) -> PhoneOwner:
-    clock = SystemClock()
+def _owner(
+    settings: Settings, timeout_s: float, interrupt: Event, clock: Clock | None
+) -> PhoneOwner:
     switch = StopSwitch(
-        settings.phone_dir, clock=clock, interrupt=interrupt, permit_s=settings.permit_s
+        settings.phone_dir,
+        clock=clock or SystemClock(),
+        interrupt=interrupt,
+        permit_s=settings.permit_s,
     )
     return PhoneOwner(
         switch,
         DeskRules(timeout_s, settings.phone_dir),
-        clock=clock,
+        clock=SystemClock(),
         new_id=lambda: secrets.token_hex(3),
     )
 

@@ -213,6 +213,11 @@ class DeviceSession:
         """Whether there is a connection to the broker now."""
         return self._loop.connected.is_set()
 
+    @property
+    def contended(self) -> bool:
+        """Whether the cloud sees another process connect under this device's name."""
+        return self._link.connection.contended
+
     def wait_connected(self, timeout_s: float) -> bool:
         """Wait for a connection; False where there is none after `timeout_s`."""
         return self._loop.connected.wait(timeout_s)

@@ -1,0 +1,228 @@
+"""How commands reach a fleet's cloud: over HTTP with a token, or through its folder's database.
+
+Both speak the API of `cloud_learner.api_fleet`, so that a command does the same either way. The way
+over HTTP needs nothing but this package's smallest installation.
+"""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPException
+from pathlib import Path
+from typing import Annotated, Any, Protocol
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlencode, urlsplit
+from urllib.request import Request, urlopen
+
+import typer
+
+from outrider.errors import CommandError, MisuseError
+
+DataDir = Annotated[Path | None, typer.Option("--data", help="Folder of a fleet on this machine.")]
+Database = Annotated[
+    str | None, typer.Option("--database", help="Its cloud's database, where that is elsewhere.")
+]
+Url = Annotated[str | None, typer.Option("--url", help="The cloud's API: http(s)://host:port.")]
+Token = Annotated[
+    str | None,
+    typer.Option("--token", envvar="OUTRIDER_TOKEN", help="Its bearer token; or OUTRIDER_TOKEN."),
+]
+Authority = Annotated[
+    Path | None, typer.Option("--ca", help="Certificate authority of an https:// address.")
+]
+Devices = Annotated[list[str] | None, typer.Option("--device", help="A device's name; repeatable.")]
+Where = Annotated[
+    str, typer.Option("--where", help="Filter: model=Pixel*,android>=13,online=true.")
+]
+Everyone = Annotated[bool, typer.Option("--all", help="Every device of the fleet.")]
+
+TIMEOUT_S = 30.0
+Json = Any  # a decoded JSON document
+
+
+class Api(Protocol):
+    """A way to the fleet's API.
+
+    Both methods raise CommandError where it refuses or does not answer.
+    """
+
+    def get(self, path: str, **query: object) -> Json:
+        """What is at a path."""
+        ...
+
+    def post(self, path: str, body: Mapping[str, object]) -> Json:
+        """What comes of an order."""
+        ...
+
+
+class HttpApi:
+    """The API of a running service.
+
+    Args:
+        authority: certificate authority of an https:// address; the machine's own by default.
+    """
+
+    def __init__(self, url: str, token: str, *, authority: Path | None = None) -> None:
+        self._url = checked_url(url)
+        self._token = token
+        self._authority = authority
+
+    def get(self, path: str, **query: object) -> Json:
+        """See Api."""
+        words = {name: value for name, value in query.items() if value not in {None, ""}}
+        return self._ask("GET", f"{path}?{urlencode(words)}" if words else path, None)
+
+    def post(self, path: str, body: Mapping[str, object]) -> Json:
+        """See Api."""
+        return self._ask("POST", path, json.dumps(body).encode())
+
+    def _ask(self, method: str, path: str, data: bytes | None) -> Json:
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        request = Request(self._url + path, data, headers, method=method)  # noqa: S310 - checked
+        return json.loads(asked(request, self._authority))
+
+
+class LocalApi:
+    """The same API on the database of a fleet's folder, in this process and without a network."""
+
+    def __init__(self, app: Any) -> None:  # Any: an ASGI application
+        self._app = app
+
+    def get(self, path: str, **query: object) -> Json:
+        """See Api."""
+        words = {name: value for name, value in query.items() if value not in {None, ""}}
+        return self._ask("GET", path, params=words)
+
+    def post(self, path: str, body: Mapping[str, object]) -> Json:
+        """See Api."""
+        return self._ask("POST", path, json=dict(body))
+
+    def _ask(self, method: str, path: str, **what: Any) -> Json:  # Any: httpx's own arguments
+        import asyncio
+
+        import httpx
+
+        async def ask() -> httpx.Response:
+            transport = httpx.ASGITransport(self._app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://fleet") as client:
+                return await client.request(method, path, timeout=None, **what)
+
+        answer = asyncio.run(ask())
+        if answer.is_error:
+            raise CommandError(_detail(answer.content))
+        return answer.json()
+
+
+@contextmanager
+def fleet_api(
+    *,
+    data: Path | None,
+    database: str | None = None,
+    url: str | None = None,
+    token: str | None = None,
+    authority: Path | None = None,
+) -> Iterator[Api]:
+    """The way that a command's options name.
+
+    Raises: MisuseError: none, both, or one that cannot be.
+    """
+    if url is not None:
+        if not token:
+            raise MisuseError("--url needs the API's token: --token or OUTRIDER_TOKEN")
+        yield HttpApi(url, token, authority=authority)
+        return
+    if data is None and database is None:
+        raise MisuseError("name the cloud: --url URL --token TOKEN, or its folder with --data")
+    with _local(data, database) as local:
+        yield local
+
+
+def has_cloud(data: Path | None) -> bool:
+    """Whether a folder holds a cloud's database."""
+    return data is not None and _database_file(data).is_file()
+
+
+def which(devices: list[str] | None, where: str, *, everyone: bool) -> dict[str, object]:
+    """The devices that a command's options mean, as the API takes them.
+
+    Raises: MisuseError: none or more than one way to say it.
+    """
+    if bool(devices) + bool(where) + everyone != 1:
+        raise MisuseError("say which: --device NAME, --where FILTER, or --all of the fleet")
+    return {"devices": list(devices or ()), "where": where, "everyone": everyone}
+
+
+def checked_url(url: str) -> str:
+    """A cloud's address without its last slash.
+
+    Raises: MisuseError: it is no http(s) address.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise MisuseError(f"{url!r} is no address such as http://127.0.0.1:8080")
+    return url.rstrip("/")
+
+
+def asked(request: Request, authority: Path | None = None) -> bytes:
+    """The body of the answer to a request.
+
+    Raises: CommandError: it was refused, or nobody answered; the text says which.
+    """
+    context = None
+    if request.type == "https":
+        context = ssl.create_default_context(cafile=None if authority is None else str(authority))
+    try:
+        with urlopen(request, timeout=TIMEOUT_S, context=context) as answer:  # noqa: S310 - checked
+            return bytes(answer.read())
+    except HTTPError as error:
+        with error:
+            raise CommandError(_detail(error.read()) or f"{error.code} {error.reason}") from error
+    except (URLError, OSError, HTTPException) as error:
+        reason = getattr(error, "reason", error)
+        raise CommandError(
+            f"no cloud answers at {request.host} ({reason}): start it or correct --url"
+        ) from error
+
+
+@contextmanager
+def _local(data: Path | None, database: str | None) -> Iterator[Api]:
+    try:
+        from cloud_learner.api import build_fleet_api
+        from cloud_learner.fleet_desk import FleetDesk
+        from cloud_learner.store import Database as CloudDatabase
+        from cloud_learner.store import sqlite_url
+    except ModuleNotFoundError as error:
+        raise MisuseError(
+            f"--data needs the cloud's packages ({error.name}): use --url and --token here"
+        ) from error
+    from sync.clock import SystemClock
+    from sync.vocabulary import new_uuid7
+
+    if data is not None and not data.is_dir():
+        raise MisuseError(f"{data} is no folder: name the fleet's with --data")
+    file = None if data is None else _database_file(data)
+    is_there = database is not None or (file is not None and file.is_file())
+    opened = CloudDatabase(database or sqlite_url(file or Path()), migrate=not is_there)
+    try:
+        desk = FleetDesk(opened, clock=SystemClock(), new_id=new_uuid7)
+        yield LocalApi(build_fleet_api(desk))
+    finally:
+        opened.close()
+
+
+def _database_file(data: Path) -> Path:
+    return data / "cloud" / "cloud.db"
+
+
+def _detail(content: bytes) -> str:
+    """What a refusal says, in one line."""
+    try:
+        detail = json.loads(content)["detail"]
+    except (ValueError, KeyError, TypeError):
+        return content.decode(errors="replace")[:300]
+    if isinstance(detail, str):
+        return detail
+    return "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in detail)
