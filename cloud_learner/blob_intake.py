@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
@@ -28,8 +27,21 @@ _STOP_S: Final = 10.0
 
 _log = structlog.get_logger()
 
-Send = Callable[[str, BlobDownMessage], None]
-"""Publishes to one device; raises LinkLostError without a connection."""
+
+class BlobDownlink(Protocol):
+    """The session, as far as blobs need it."""
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether devices are told to send nothing right now."""
+        ...
+
+    def send(self, device_id: str, message: BlobDownMessage) -> None:
+        """Publish to one device.
+
+        Raises: LinkLostError: there is no connection to the broker now.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +50,7 @@ class BlobIntakeStats:
 
     Attributes:
         overflowed: messages that were dropped unread because too many waited.
-        failed_commits: times that the database took nothing.
+        failed_commits: times that the database or the disk took nothing.
     """
 
     desk: BlobDeskCounters
@@ -47,33 +59,24 @@ class BlobIntakeStats:
 
 
 class BlobIntake:
-    """The cloud's side of blobs, running. `take` may be called from any thread.
+    """The cloud's side of blobs, running. `take` may be called from any thread."""
 
-    Args:
-        is_paused: whether the cloud holds uploads back right now.
-    """
-
-    def __init__(
-        self,
-        store: BlobStore,
-        *,
-        send: Send,
-        clock: Clock,
-        is_paused: Callable[[], bool] = lambda: False,
-    ) -> None:
+    def __init__(self, store: BlobStore, *, clock: Clock) -> None:
         self._store = store
-        self._send = send
         self._clock = clock
-        self._is_paused = is_paused
         self._desk = BlobDesk(store, clock=clock)
         self._waiting: queue.Queue[tuple[str, BlobUpMessage] | None] = queue.Queue(_WAITING_MOST)
         self._overflowed = 0
         self._failed_commits = 0
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="blobs", daemon=True)
+        self._thread: threading.Thread | None = None
+        self._failure: Exception | None = None
 
-    def start(self) -> None:
-        """Begin to work in the background. Once only."""
+    def start(self, downlink: BlobDownlink) -> None:
+        """Begin to work in the background, and to answer through `downlink`. Once only."""
+        self._thread = threading.Thread(
+            target=self._run, args=(downlink,), name="blobs", daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:
@@ -81,7 +84,7 @@ class BlobIntake:
         self._stopping.set()
         with suppress(queue.Full):  # then it is awake
             self._waiting.put_nowait(None)
-        if self._thread.is_alive():
+        if self._thread is not None:
             self._thread.join(_STOP_S)
 
     def take(self, device_id: str, message: BlobUpMessage) -> None:
@@ -92,24 +95,36 @@ class BlobIntake:
             self._overflowed += 1
 
     def stats(self) -> BlobIntakeStats:
-        """Counts at this moment."""
+        """Counts at this moment.
+
+        Raises: RuntimeError: the thread ended by an error.
+        """
+        if self._failure is not None:
+            raise RuntimeError("the thread that takes blobs ended by an error") from self._failure
         return BlobIntakeStats(replace(self._desk.counters), self._overflowed, self._failed_commits)
 
-    def _run(self) -> None:
+    def _run(self, downlink: BlobDownlink) -> None:
         ticked_s = self._clock.monotonic_s()
-        while not self._stopping.is_set():
-            try:
-                self._take_batch()
+        try:
+            while not self._stopping.is_set():
                 if self._clock.monotonic_s() - ticked_s >= _TICK_S:
                     ticked_s = self._clock.monotonic_s()
-                    self._desk.pause(self._is_paused())
+                    self._desk.pause(downlink.holds_back)
                     self._desk.tick()
-                self._answer()
-            except TransientError as error:
-                self._failed_commits += 1
-                self._desk.answers()  # nobody is told of what is not noted; devices offer again
-                _log.warning("blobs_not_noted", error=str(error))
-                self._stopping.wait(_TICK_S)
+                self._turn(downlink)
+        except Exception as error:  # noqa: BLE001 - the owner learns of it by its next call
+            self._failure = error
+            _log.exception("blob_intake_failed")
+
+    def _turn(self, downlink: BlobDownlink) -> None:
+        try:
+            self._take_batch()
+            self._answer(downlink)
+        except (TransientError, OSError) as error:
+            self._failed_commits += 1
+            self._desk.answers()  # nobody is told of what is not noted; devices offer again
+            _log.warning("blobs_not_noted", error=str(error))
+            self._stopping.wait(_TICK_S)
 
     def _take_batch(self) -> None:
         try:
@@ -123,10 +138,10 @@ class BlobIntake:
             if one is not None:
                 self._desk.take(*one)
 
-    def _answer(self) -> None:
+    def _answer(self, downlink: BlobDownlink) -> None:
         self._store.commit()
         for device_id, message in self._desk.answers():
             try:
-                self._send(device_id, message)
+                downlink.send(device_id, message)
             except TransientError:  # no connection: devices offer again when there is one
                 return

@@ -18,6 +18,8 @@ import uvicorn
 
 from cloud_learner.api import ApiParts, build_api
 from cloud_learner.api_reports import Sources
+from cloud_learner.blob_intake import BlobIntake
+from cloud_learner.blob_store import BlobStore
 from cloud_learner.campaign import Phase
 from cloud_learner.campaign_store import CampaignStore
 from cloud_learner.director import Director, Notice
@@ -102,6 +104,10 @@ class CloudService:
         self._desk = FleetDesk(self._database, clock=edges.clock, new_id=edges.new_id)
         self._admission = edges.admission or Admission(fleet=settings.fleet, broker_url="")
         ingest = Ingest(self._database, clock=edges.clock)
+        self._blobs = BlobStore(
+            self._database, settings.cloud_dir / "blobs", clock=edges.clock, new_id=edges.new_id
+        )
+        self._blob_intake = BlobIntake(self._blobs, clock=edges.clock)
         self._session = CloudSession(
             transport=edges.transport,
             fleet=settings.fleet,
@@ -109,6 +115,7 @@ class CloudService:
             files=DirectoryFiles(settings.tuf_dir),
             dead_letter=ingest.bury,
             doubled=self._desk.store.note_double,
+            blobs=self._blob_intake.take,
             clock=edges.clock,
             random=edges.random,
             new_id=edges.new_id,
@@ -175,11 +182,13 @@ class CloudService:
                 ),
                 Enroller(self._desk.claims, self._admission),
                 LineageStore(self._database),
+                self._blobs,
             )
         )
         listening = _listen(self._settings.host, self._settings.port)
         self._api = _ApiThread(api, listening)
         self._api.start()
+        self._blob_intake.start(self._session)
         self._session.start()
         self._publishing.announce_channels()
         return int(listening.getsockname()[1])
@@ -202,6 +211,7 @@ class CloudService:
                 stop.wait(self._settings.linger_s)
                 return
             self._session.stats()  # raises where the session's thread ended by an error
+            self._blob_intake.stats()  # as above
             stop.wait(self._settings.tick_s)
 
     def _progress(self) -> Progress:
@@ -229,6 +239,7 @@ class CloudService:
     def close(self) -> None:
         """Stop in an order in which nothing is acknowledged that is not stored. Idempotent."""
         self._session.close()
+        self._blob_intake.close()
         if self._api is not None:
             self._api.stop()
         self._database.close()

@@ -148,7 +148,11 @@ class _Opened:
 
 
 class CloudLink:
-    """The service's connection; used by one thread."""
+    """The service's connection; used by one thread.
+
+    Attributes:
+        holds_back: whether devices are told to send nothing right now.
+    """
 
     def __init__(
         self,
@@ -189,6 +193,7 @@ class CloudLink:
         self._minors: dict[str, int] = {}
         self._announced: dict[str, ReleaseAnnouncement] = {}
         self._announce_at_s: float | None = None
+        self.holds_back = False
 
     def pump(self) -> float:
         """Do what is due; seconds until there is something to do, if nothing happens before."""
@@ -197,6 +202,8 @@ class CloudLink:
             self._announce_all()
         if self._held and self._clock.monotonic_s() >= self._retry_at_s:
             self._ingest(())
+        grant = self.acknowledger.grant()
+        self.holds_back = grant.backoff_ms > 0 or grant.credit == 0
         return IDLE_S if wait_s is None else min(wait_s, IDLE_S)
 
     def take(self, events: Sequence[TransportEvent]) -> None:

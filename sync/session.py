@@ -359,6 +359,11 @@ class CloudSession:
         self._items.put(partial(self._link.set_credit, credit))
 
     @property
+    def holds_back(self) -> bool:
+        """Whether devices are told to send nothing right now."""
+        return self._link.holds_back
+
+    @property
     def connected(self) -> bool:
         """Whether there is a connection to the broker now."""
         return self._loop.connected.is_set()
