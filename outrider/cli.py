@@ -30,6 +30,7 @@ from outrider import (
     clones_render,
     clones_trace,
     cloud,
+    conformance,
     do,
     doctor,
     episode_judge,
@@ -124,6 +125,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("bench clones", bench_clones.bench_clones),
     ("bench learning", bench_learning.bench_learning),
     ("bench phone", bench_phone.bench_phone),
+    ("sync conformance", conformance.check_conformance),
     ("doctor", doctor.doctor),
 )
 """Words after `outrider`, and what they call; the function's docstring is its help."""
@@ -139,6 +141,7 @@ GROUPS = {
     "keys": "The keys that sign a fleet's releases.",
     "phone": "One phone: physical, emulated or mock.",
     "phone guard": "What an agent may do on an owned phone.",
+    "sync": "The wire between devices and cloud.",
     "release": "Adapter updates: signed, delivered, taken back.",
 }
     ("bench faults", bench_faults.bench_faults),

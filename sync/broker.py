@@ -18,16 +18,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
-import msgspec
 import structlog
 
 from sync import topics
-from sync.broker_accounts import OWNER, SERVICE, BrokerState, random_password
+from sync.broker_accounts import OWNER, SERVICE, random_password
 from sync.broker_address import MqttAddress
 from sync.broker_server import POLL_S, BrokerServer
 from sync.clock import Clock, SystemClock
 from sync.errors import BrokerError
-from sync.kept_accounts import STATE_FILE, KeptAccounts, address_of
+from sync.kept_accounts import KeptAccounts, local_address
 from sync.local_ports import accepts, free_port, is_free, require_free
 from sync.nats_server import NatsServer
 
@@ -288,14 +287,3 @@ class BrokerProcess:
     @property
     def _log_file(self) -> Path:
         return self._directory / self._server.log_file
-
-
-def local_address(directory: Path, name: str) -> MqttAddress | None:
-    """Where an account reaches the broker of a directory; None where none listens there."""
-    try:
-        state = msgspec.json.decode((directory / STATE_FILE).read_bytes(), type=BrokerState)
-    except (OSError, msgspec.MsgspecError):
-        return None
-    if name not in state.passwords or not (state.mqtt_port and accepts(state.mqtt_port)):
-        return None
-    return address_of(state, name)

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from sync.broker_accounts import (
     RESERVED,
     SERVICE,
@@ -28,7 +30,7 @@ from sync.broker_server import BrokerServer
 from sync.clock import Clock, SystemClock
 from sync.durable_file import exclusive
 from sync.errors import BrokerError
-from sync.local_ports import HOST
+from sync.local_ports import HOST, accepts
 from sync.mosquitto_server import MosquittoServer
 from sync.nats_server import NatsServer
 
@@ -186,3 +188,14 @@ def address_of(state: BrokerState, name: str) -> MqttAddress:
         password=password,
         certificates=Path(state.ca) if state.ca else None,
     )
+
+
+def local_address(directory: Path, name: str) -> MqttAddress | None:
+    """Where an account reaches the broker of a directory; None where none listens there."""
+    try:
+        state = msgspec.json.decode((directory / STATE_FILE).read_bytes(), type=BrokerState)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    if name not in state.passwords or not (state.mqtt_port and accepts(state.mqtt_port)):
+        return None
+    return address_of(state, name)

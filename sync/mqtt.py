@@ -30,6 +30,7 @@ __all__ = ["MqttAddress", "PahoTransport"]
 KEEPALIVE_S: Final = 30
 CONNECT_TIMEOUT_S: Final = 5.0
 FLUSH_TIMEOUT_S: Final = 2.0
+SUBSCRIBE_TIMEOUT_S: Final = 10.0
 _FIRST_IN_FLIGHT: Final = 10
 """How many messages an MQTT 5 broker surely takes at once, until it said so itself."""
 
@@ -51,7 +52,9 @@ class PahoTransport:
         self._address = address
         self._client: paho.Client | None = None
         self._last_sent: paho.MQTTMessageInfo | None = None
-        self._tls = _tls_context(address) if address.encrypted else None
+        self._sink: Sink | None = None
+        self._patience: threading.Timer | None = None
+        self._tls = tls_context(address) if address.encrypted else None
         self._in_flight = _FIRST_IN_FLIGHT if address.protocol is MqttProtocol.V5 else 0
 
     def connect(self, sink: Sink, will: Will | None = None) -> None:
@@ -70,8 +73,15 @@ class PahoTransport:
         client.loop_start()
 
     def subscribe(self, filters: tuple[str, ...]) -> None:
-        """See Transport."""
-        result, _mid = self._connection().subscribe([(wanted, 1) for wanted in filters])
+        """See Transport; a broker that does not answer is lost, for nothing would ever be heard."""
+        client, sink = self._connection(), self._sink
+        assert sink is not None
+        self._stop_waiting()
+        unanswered = Disconnected("the broker did not take our subscriptions: connect again")
+        self._patience = threading.Timer(SUBSCRIBE_TIMEOUT_S, sink, (unanswered,))
+        self._patience.daemon = True
+        self._patience.start()
+        result, _mid = client.subscribe([(wanted, 1) for wanted in filters])
         _check(result)
 
     def publish(self, topic: str, payload: bytes, *, qos: int, retain: bool) -> None:
@@ -111,6 +121,14 @@ class PahoTransport:
         with suppress(AttributeError):  # paho forgets its thread when that ends while we stop it
             client.loop_stop()
 
+    def cut(self) -> None:
+        """Break the connection as a lost link does: the broker learns of no end."""
+        client = self._client
+        peer = None if client is None else client.socket()
+        if isinstance(peer, socket.socket):
+            with suppress(OSError):
+                peer.shutdown(socket.SHUT_RDWR)
+
     def _connection(self) -> paho.Client:
         if self._client is None:
             raise LinkLostError("not connected to the broker: connect first")
@@ -145,7 +163,11 @@ class PahoTransport:
             self._in_flight = getattr(said, "ReceiveMaximum", 0)
 
 
-def _tls_context(address: MqttAddress) -> ssl.SSLContext:
+def tls_context(address: MqttAddress) -> ssl.SSLContext:
+    """How TLS is spoken with a broker.
+
+    Raises: BrokerError: a file cannot be read.
+    """
     try:
         cafile = None if address.certificates is None else str(address.certificates)
         context = ssl.create_default_context(cafile=cafile)

@@ -199,6 +199,11 @@ REQUIREMENTS: Final = (
         Party.CLOUD,
         "Nothing outside the served directory MUST be readable.",
     ),
+    Requirement(
+        "OR-FIL-3",
+        Party.BOTH,
+        "A file that is fetched chunk by chunk MUST arrive byte for byte.",
+    ),
     # Owner
     Requirement(
         "OR-OWN-1",
@@ -233,6 +238,11 @@ REQUIREMENTS: Final = (
         "OR-REL-2",
         Party.CLOUD,
         "An announcement MUST be said again on each new connection to the broker.",
+    ),
+    Requirement(
+        "OR-REL-3",
+        Party.CLOUD,
+        "A channel's last announcement MUST reach a device that connects later.",
     ),
     # Broker
     Requirement(
@@ -270,6 +280,11 @@ REQUIREMENTS: Final = (
         "OR-BRK-7",
         Party.BROKER,
         "Messages of one publisher on one topic MUST arrive in order.",
+    ),
+    Requirement(
+        "OR-BRK-8",
+        Party.BROKER,
+        "What a kept session did not acknowledge MUST come again after it connected again.",
     ),
     Requirement(
         "OR-BRK-9",
