@@ -125,6 +125,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("bench clones", bench_clones.bench_clones),
     ("bench learning", bench_learning.bench_learning),
     ("bench phone", bench_phone.bench_phone),
+    ("bench faults", bench_faults.bench_faults),
     ("sync conformance", conformance.check_conformance),
     ("doctor", doctor.doctor),
 )
@@ -144,7 +145,6 @@ GROUPS = {
     "sync": "The wire between devices and cloud.",
     "release": "Adapter updates: signed, delivered, taken back.",
 }
-    ("bench faults", bench_faults.bench_faults),
 
 
 def build_app() -> typer.Typer:
