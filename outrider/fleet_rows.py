@@ -34,19 +34,60 @@ def devices_of(api: Api, names: Sequence[str]) -> list[Json]:
 
 def short(row: Json, *, now_ms: int | None = None) -> dict[str, object]:
     """What a person wants to see of a device at a glance."""
-    health = row["health"]
-    battery = health.get("battery_percent")
+    battery = row["health"].get("battery_percent")
     return {
         "device": row["device_id"],
         "seen": _seen(row, now_ms or round(time.time() * 1000)),
         "model": row["attributes"].get("model", row["role"]),
-        "channel": row["channel"],
         "release": row["release_id"] or "-",
         "power": "-" if battery is None else f"{battery}%",
-        "unsent": health.get("outbox_depth", "-"),
         "set": _settings(row),
         "note": note(row),
     }
+
+
+def whole(row: Json) -> dict[str, dict[str, object]]:
+    """All of a device for a person, by topic; what is empty is left out."""
+    health = dict(row["health"])
+    if "free_disk_bytes" in health:
+        health["free_disk"] = f"{health.pop('free_disk_bytes') / 1e9:.1f} GB"
+    control = row["control"]
+    topics: dict[str, dict[str, object]] = {
+        "seen": {
+            "now": row["online"],
+            "first": _when(row["first_seen_ms"]),
+            "last": _when(row["last_seen_ms"]),
+            "clock_off_ms": row["clock_offset_ms"],
+        },
+        "is": {"role": row["role"], "seats": row["seats"], **row["attributes"]},
+        "labels": row["labels"],
+        "plays": {
+            "channel": row["channel"],
+            "release": row["release_id"],
+            "base": row["base_digest"][:12],
+            "apps": row["apps"],
+        },
+        "health": health,
+        "set": {"version": row["desired"]["version"], **row["desired"]["values"]},
+        "says": {"version": row["reported"]["version"], **row["reported"]["values"]},
+        "refused": row["reported"]["refused"],
+        "last word": {
+            "said": control.get("kind"),
+            "reason": control.get("reason"),
+            "heard": row["control_heard"] if control else None,
+        },
+        "member": {
+            "enrolled": _when(row["enrolled_at_ms"]),
+            "credentials": row["credentials"] or None,
+            "revoked": _when(row["revoked_at_ms"]),
+            "why": row["revoke_reason"],
+        },
+    }
+    kept = {
+        topic: {name: value for name, value in said.items() if value not in (None, "", [])}
+        for topic, said in topics.items()
+    }
+    return {topic: said for topic, said in kept.items() if said}
 
 
 def note(row: Json) -> str:
@@ -62,6 +103,8 @@ def note(row: Json) -> str:
         parts.append("a stop waits for it")
     if row["rotating"]:
         parts.append("new credentials wait")
+    if row["health"].get("outbox_depth"):
+        parts.append(f"{row['health']['outbox_depth']} rows wait to be sent")
     if row["health"].get("outbox_parked"):
         parts.append(f"{row['health']['outbox_parked']} rows refused")
     offset_ms = row["clock_offset_ms"]
@@ -83,6 +126,11 @@ def _settings(row: Json) -> str:
     if row["reported"]["refused"]:
         return f"v{reported} refused"
     return f"v{reported}" if desired == reported else f"v{reported} of {desired}"
+
+
+def _when(at_ms: int) -> str | None:
+    """A moment in local time; None for never."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at_ms / 1000)) if at_ms else None
 
 
 def _span(ms: int) -> str:

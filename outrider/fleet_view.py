@@ -18,7 +18,7 @@ from outrider.fleet_access import (
     Where,
     fleet_api,
 )
-from outrider.fleet_rows import PAGE, note, pages, short
+from outrider.fleet_rows import PAGE, note, pages, short, whole
 from outrider.options import Json as JsonLines
 from outrider.output import Output
 
@@ -81,9 +81,8 @@ def show_device(
     else:
         said = note(row)
         out.note(f"{row['device_id']}: {said}" if said else row["device_id"])
-        for title, value in row.items():
-            if title not in {"device_id", "apps"} and value not in ("", {}, None):
-                out.event(title, **_parts(value))
+        for topic, facts in whole(row).items():
+            out.event(topic, **facts)
         out.rows("task", [_short_task(task) for task in tasks], title="Last tasks")
     out.summary(device_id=name, online=row["online"], tasks=len(tasks))
 
@@ -131,10 +130,6 @@ def _changed(api: Api, revision: int, where: str) -> tuple[list[Json], int]:
 def _line(row: Json) -> dict[str, object]:
     """A change for a person: what `list` shows, without what is empty."""
     return {name: value for name, value in short(row).items() if value not in ("", "-")}
-
-
-def _parts(value: Json) -> dict[str, object]:
-    return value if isinstance(value, dict) else {"": value}
 
 
 def _short_task(task: Json) -> dict[str, object]:

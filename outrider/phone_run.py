@@ -94,7 +94,6 @@ def run_phone(
     json: Json = False,
 ) -> None:
     """Run one phone: take assignments, play them, log them, install releases, until Ctrl-C."""
-    from device_runtime.safety import leave_home
     from device_runtime.screen_reading_phone import reader_for, reading
     from device_runtime.settings import read_settings
     from device_runtime.supervisor import Supervisor
@@ -209,7 +208,7 @@ def run_phone(
             suite_version=_suite_version() if serial is None else "",
             owner=owned.owner,
             gate=owned.gate,
-            rest=lambda: leave_home(phone.phone),
+            rest=partial(_rest, None if serial is None else phone.phone),
             read_conditions=conditions,
             attributes=attributes_of(phone.phone),
             server_clock=server_clock,
@@ -278,6 +277,14 @@ def attributes_of(phone: Phone) -> dict[str, str]:
         "android": info.android_version,
         "screen": f"{info.width_px}x{info.height_px}",
     }
+
+
+def _rest(phone: Phone | None) -> None:
+    """Leave a person's phone at its home screen; a clone is reset before it is used again."""
+    from device_runtime.safety import leave_home
+
+    if phone is not None:
+        leave_home(phone)
 
 
 def _conditions(serial: str | None, adb_port: int) -> Callable[[], Conditions]:
