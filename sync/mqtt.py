@@ -61,7 +61,7 @@ class PahoTransport:
         """See Transport."""
         self.close()
         client = self._new_client(sink, will)
-        self._client = client
+        self._client, self._sink = client, sink
         try:
             client.connect(self._address.host, self._address.port, keepalive=KEEPALIVE_S)
         except (OSError, ValueError) as error:
@@ -74,13 +74,8 @@ class PahoTransport:
 
     def subscribe(self, filters: tuple[str, ...]) -> None:
         """See Transport; a broker that does not answer is lost, for nothing would ever be heard."""
-        client, sink = self._connection(), self._sink
-        assert sink is not None
-        self._stop_waiting()
-        unanswered = Disconnected("the broker did not take our subscriptions: connect again")
-        self._patience = threading.Timer(SUBSCRIBE_TIMEOUT_S, sink, (unanswered,))
-        self._patience.daemon = True
-        self._patience.start()
+        client = self._connection()
+        self._begin_waiting()
         result, _mid = client.subscribe([(wanted, 1) for wanted in filters])
         _check(result)
 
@@ -103,6 +98,7 @@ class PahoTransport:
         """See Transport."""
         client, self._client = self._client, None
         last_sent, self._last_sent = self._last_sent, None
+        self._stop_waiting()
         if client is None:
             return
         client.on_message = None
@@ -129,6 +125,20 @@ class PahoTransport:
             with suppress(OSError):
                 peer.shutdown(socket.SHUT_RDWR)
 
+    def _begin_waiting(self) -> None:
+        """Give the connection up where the broker does not answer a subscription in time."""
+        self._stop_waiting()
+        assert self._sink is not None
+        unanswered = Disconnected("the broker did not take our subscriptions: connect again")
+        self._patience = threading.Timer(SUBSCRIBE_TIMEOUT_S, self._sink, (unanswered,))
+        self._patience.daemon = True
+        self._patience.start()
+
+    def _stop_waiting(self) -> None:
+        patience, self._patience = self._patience, None
+        if patience is not None:
+            patience.cancel()
+
     def _connection(self) -> paho.Client:
         if self._client is None:
             raise LinkLostError("not connected to the broker: connect first")
@@ -154,7 +164,7 @@ class PahoTransport:
             client.tls_set_context(self._tls)
         if will is not None:
             client.will_set(will.topic, will.payload, qos=1, retain=True)
-        _report_to(client, sink, learn=self._learn)
+        _report_to(client, sink, learn=self._learn, answered=self._stop_waiting)
         return client
 
     def _learn(self, said: Properties | None) -> None:
@@ -181,9 +191,18 @@ def tls_context(address: MqttAddress) -> ssl.SSLContext:
 
 
 def _report_to(
-    client: paho.Client, sink: Sink, *, learn: Callable[[Properties | None], None]
+    client: paho.Client,
+    sink: Sink,
+    *,
+    learn: Callable[[Properties | None], None],
+    answered: Callable[[], None],
 ) -> None:
-    """Turn paho's callbacks into events; each runs under paho's locks and only calls the sink."""
+    """Turn paho's callbacks into events; each runs under paho's locks and only calls the sink.
+
+    Args:
+        learn: takes what an MQTT 5 broker says of itself.
+        answered: told that the broker answered a subscription.
+    """
 
     def on_connect(
         _client: paho.Client,
@@ -203,6 +222,7 @@ def _report_to(
     def on_subscribe(
         _client: paho.Client, _data: object, _mid: int, reasons: list[ReasonCode], _more: object
     ) -> None:
+        answered()
         if any(reason.is_failure for reason in reasons):
             sink(Disconnected("the broker refused a subscription: check the device's account"))
 
