@@ -141,12 +141,13 @@ class AdapterTraining(ABC, Generic[Drawn]):
             anchored_app: its successes join the own-success anchor; empty: those of every app.
         """
         self._forget_stale()
-        for trajectory in trajectories:
-            if not trajectory.steps:
-                continue
+        played = [one for one in trajectories if one.steps]
+        for trajectory in played:
             _leave_out_unreadable(trajectory)
-            if self._shared.kl_weight:
-                self._trainee.reference.remember_as_reference(trajectory.steps)
+        if self._shared.kl_weight:
+            steps = [step for trajectory in played for step in trajectory.steps]
+            self._trainee.reference.remember_as_reference(steps)
+        for trajectory in played:
             self._keep(trajectory)
             if anchored_app in {"", trajectory.app}:
                 self.anchors.add(trajectory)

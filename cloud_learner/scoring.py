@@ -26,11 +26,13 @@ from cloud_learner.batch import (
     step_batch,
 )
 from exporters.families.layout_t5 import LayoutT5
-from exporters.lora import merged_weights
+from exporters.lora import adapted_layers, merged_weights
 from sync.text_table import TextTable
 
 _BUCKETS = 4
 _SMALLEST_BUCKET = 16
+_LARGEST_REFERENCE_BUCKET = 64
+"""Steps that are scored at once without a gradient, however many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class Scorer:
         buckets: int = _BUCKETS,
     ) -> None:
         self._network = _Forward(base)
-        self._adapted = adapted
+        self._layers = [] if adapted is None else adapted_layers(adapted)
         self._table = table
         self._trains_texts = trains_texts
         self._buckets = buckets
@@ -111,7 +113,8 @@ class Scorer:
         """Keep this policy's log-probabilities with the samples that have none yet."""
         missing = [one for one in layout_samples(samples) if one.reference is None]
         weights = self._weights() if missing else {}
-        for bucket in _buckets(missing, self._buckets):
+        count = max(self._buckets, -(-len(missing) // _LARGEST_REFERENCE_BUCKET))
+        for bucket in _buckets(missing, count):
             chosen = [missing[index] for index in bucket]
             batch = step_batch(chosen, self._table)
             raw: _Raw = functional_call(self._network, weights, (batch,))
@@ -119,9 +122,7 @@ class Scorer:
                 sample.reference = _kept(rows, sample)
 
     def _weights(self) -> dict[str, Tensor]:
-        if self._adapted is None:
-            return {}
-        return {f"network.{name}": value for name, value in merged_weights(self._adapted).items()}
+        return {f"network.{name}": value for name, value in merged_weights(self._layers).items()}
 
     def _embedded(self, samples: Sequence[LayoutSample]) -> Callable[[Tensor], Tensor]:
         """From text rows (-1 for padding) to vectors with a gradient to the network's table.

@@ -23,7 +23,7 @@ from exporters.errors import AdapterMismatchError
 from exporters.families.layout_t5 import LORA_TARGETS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -118,10 +118,15 @@ def zero_adapter(network: nn.Module) -> None:
             _factors(layer)[1].zero_()
 
 
-def merged_weights(network: nn.Module) -> dict[str, Tensor]:
-    """W + B A of every adapted layer by "<module path>.weight", with gradients to the factors."""
+def adapted_layers(network: nn.Module) -> list[tuple[str, LoraLinear]]:
+    """Path and layer of everything in `network` that has an adapter."""
+    return list(_layers(network))
+
+
+def merged_weights(layers: Iterable[tuple[str, LoraLinear]]) -> dict[str, Tensor]:
+    """W + B A of `adapted_layers` by "<module path>.weight", with gradients to the factors."""
     merged = {}
-    for path, layer in _layers(network):
+    for path, layer in layers:
         a, b = _factors(layer)
         base: Any = layer.get_base_layer()  # peft types it as any module
         merged[f"{path}.weight"] = torch.addmm(base.weight, b, a, alpha=_SCALING)

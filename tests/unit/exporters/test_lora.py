@@ -99,7 +99,7 @@ def test_no_tensors_mean_the_base(network, adapted, screens):
 
 
 def test_merged_weights_do_what_side_paths_do(network, adapted):
-    merged = lora.merged_weights(trained(adapted))
+    merged = lora.merged_weights(lora.adapted_layers(trained(adapted)))
     assert len(merged) == 26
     for name, weight in merged.items():
         path = name.removesuffix(".weight")
@@ -111,7 +111,7 @@ def test_merged_weights_do_what_side_paths_do(network, adapted):
 
 
 def test_gradients_through_merged_weights_are_those_of_side_paths(adapted):
-    for name, weight in lora.merged_weights(trained(adapted)).items():
+    for name, weight in lora.merged_weights(lora.adapted_layers(trained(adapted))).items():
         layer = adapted.get_submodule(name.removesuffix(".weight"))
         x = torch.randn(5, weight.shape[1], generator=torch.Generator().manual_seed(1))
         factors = [one for one in layer.parameters() if one.requires_grad]
