@@ -33,6 +33,8 @@ class Settings:
         phone_folder: where the device lives, if it is elsewhere.
         broker_url: mqtt://host:port or mqtts://host:port.
         broker_ca_file: the broker's certificate authority, for mqtts:// addresses.
+        broker_certificate_file, broker_key_file: this device's own certificate and its key, for
+            brokers that want one.
         credentials_file: file whose first line is the broker's password for this device.
         fleet: name of the fleet in the topics.
         channel: which release channel it follows.
@@ -65,6 +67,8 @@ class Settings:
     phone_folder: Path | None = None
     broker_url: str = ""
     broker_ca_file: Path | None = None
+    broker_certificate_file: Path | None = None
+    broker_key_file: Path | None = None
     credentials_file: Path | None = None
     fleet: str = "home"
     channel: str = "stable"

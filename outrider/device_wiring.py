@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from types import MappingProxyType
-from urllib.parse import urlsplit
 
 from device_runtime.assignments import AssignmentQueue
 from device_runtime.base_files import Quantisation
@@ -46,11 +45,11 @@ from outrider.output import Output
 from outrider.parent import stop_without_parent
 from outrider.screen_wiring import blob_settings, remote_settings
 from sync.adapter_file import AdapterFile, FloatArray
+from sync.broker_address import MqttAddress, parse_url
 from sync.clock import Clock, SystemClock
 from sync.cohorts import CohortPhone, phone_of_birth
 from sync.errors import RejectedError
 from sync.messages import Birth, Role
-from sync.mqtt import MqttAddress
 from sync.policy_io import POLICY_IO_VERSION
 from sync.published import is_base_target
 from sync.resumed_fetch import ResumedFetch
@@ -59,7 +58,6 @@ from sync.session import DeviceSession
 from sync.trust import TrustedClient
 from sync.vocabulary import Assignment, Step, TemplateInfo, new_uuid7
 
-DEFAULT_PORTS = {"mqtt": 1883, "mqtts": 8883}
 PROBE = "probe"
 
 
@@ -68,24 +66,22 @@ def broker_address(settings: Settings) -> MqttAddress:
 
     Raises: SettingsError: the address is no mqtt:// or mqtts:// URL.
     """
-    parts = urlsplit(settings.broker_url)
     try:
-        port = parts.port
-    except ValueError:
-        port = 0
-    if parts.scheme not in DEFAULT_PORTS or not parts.hostname or port == 0:
-        raise SettingsError(
-            f"broker {settings.broker_url!r} is no address such as mqtt://127.0.0.1:1883"
-        )
-    if parts.scheme == "mqtts" and settings.broker_ca_file is None:
+        url = parse_url(settings.broker_url)
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    if url.tls and settings.broker_ca_file is None:
         raise SettingsError("an mqtts:// broker needs broker_ca_file")
     return MqttAddress(
-        host=parts.hostname,
-        port=port or DEFAULT_PORTS[parts.scheme],
+        host=url.host,
+        port=url.port,
         client_id=settings.device_id,
-        username=settings.device_id,
-        password=settings.password(),
-        certificates=settings.broker_ca_file if parts.scheme == "mqtts" else None,
+        username=url.username or settings.device_id,
+        password=settings.password() or url.password,
+        certificates=settings.broker_ca_file if url.tls else None,
+        certificate=settings.broker_certificate_file if url.tls else None,
+        key=settings.broker_key_file if url.tls else None,
+        protocol=url.protocol,
     )
 
 

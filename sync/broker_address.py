@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 DEFAULT_PORTS: Final = {"mqtt": 1883, "mqtts": 8883}
 
@@ -49,13 +49,18 @@ class MqttAddress:
 
 @dataclass(frozen=True, slots=True)
 class BrokerUrl:
-    """The parts of an mqtt:// or mqtts:// URL; its text leaves the password out."""
+    """The parts of an mqtt:// or mqtts:// URL; its text leaves the password out.
+
+    Attributes:
+        protocol: MQTT 5 where the URL ends in `?protocol=5`.
+    """
 
     host: str
     port: int
     tls: bool
     username: str = ""
     password: str = field(default="", repr=False)
+    protocol: MqttProtocol = MqttProtocol.V3_1_1
 
     def __str__(self) -> str:
         """The URL without its password."""
@@ -74,7 +79,9 @@ def parse_url(url: str) -> BrokerUrl:
         port = parts.port
     except ValueError:
         port = 0
-    if parts.scheme not in DEFAULT_PORTS or not parts.hostname or port == 0:
+    asked = parse_qs(parts.query).get("protocol", [MqttProtocol.V3_1_1])[-1]
+    is_address = parts.scheme in DEFAULT_PORTS and port != 0 and asked in set(MqttProtocol)
+    if not is_address or not parts.hostname:
         raise ValueError(
             f"broker {redacted(url)!r} is no address such as mqtt://127.0.0.1:1883: correct it"
         )
@@ -84,6 +91,7 @@ def parse_url(url: str) -> BrokerUrl:
         tls=parts.scheme == "mqtts",
         username=unquote(parts.username or ""),
         password=unquote(parts.password or ""),
+        protocol=MqttProtocol(asked),
     )
 
 
