@@ -244,6 +244,54 @@ REQUIREMENTS: Final = (
         Party.CLOUD,
         "A channel's last announcement MUST reach a device that connects later.",
     ),
+    # Blobs
+    Requirement(
+        "OR-BLB-1",
+        Party.DEVICE,
+        "A blob MUST be offered only after the cloud has committed an episode that names it.",
+    ),
+    Requirement(
+        "OR-BLB-2",
+        Party.DEVICE,
+        "Blobs MUST NOT be offered or sent where the device's own setting says no, or the one from "
+        "afar, which cannot say yes in its place.",
+    ),
+    Requirement(
+        "OR-BLB-3",
+        Party.DEVICE,
+        "A blob whose bytes are not what its name says MUST NOT be sent; the cloud is told.",
+    ),
+    Requirement(
+        "OR-BLB-4",
+        Party.DEVICE,
+        "Chunks MUST wait while a row of the outbox waits to be sent.",
+    ),
+    Requirement(
+        "OR-BLB-5",
+        Party.DEVICE,
+        "Blobs that were stored MUST be offered again where `store_id` is another one.",
+    ),
+    Requirement(
+        "OR-BLB-6",
+        Party.CLOUD,
+        "Only chunks MUST be taken that were asked for, of blobs that a committed episode names.",
+    ),
+    Requirement(
+        "OR-BLB-7",
+        Party.CLOUD,
+        "A blob MUST NOT be believed before the SHA-256 of the whole is its name.",
+    ),
+    Requirement(
+        "OR-BLB-8",
+        Party.CLOUD,
+        "A blob MUST be asked of one device at a time, and of another that has it when that one "
+        "falls silent; whoever offered it is told when it is stored.",
+    ),
+    Requirement(
+        "OR-BLB-9",
+        Party.BOTH,
+        "After either side was killed, only the chunks that are missing MUST be sent.",
+    ),
     # Broker
     Requirement(
         "OR-BRK-1",

@@ -145,6 +145,7 @@ def test_the_bytes_of_both_messages_stay_what_they_are():
     )
 
 
+@pytest.mark.requirement("OR-BLB-2")
 @pytest.mark.parametrize(
     ("own", "asked", "holds", "refused"),
     [

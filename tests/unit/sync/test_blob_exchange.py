@@ -51,6 +51,7 @@ def test_nothing_is_said_where_there_is_nothing_to_send(world):
     assert world.desk.counters.offers == 0
 
 
+@pytest.mark.requirement("OR-BLB-1")
 def test_a_blob_waits_until_its_episode_is_committed(world):
     phone = world.phone("phone-1")
     with transaction(phone.conn):
@@ -65,6 +66,7 @@ def test_a_blob_waits_until_its_episode_is_committed(world):
     assert world.shelf.stored() == {digest_of(picture(1))}
 
 
+@pytest.mark.requirement("OR-BLB-8")
 def test_what_two_phones_saw_travels_once(world):
     for name in ("phone-1", "phone-2"):
         world.phone(name).keep(picture(1, 3 * CHUNK_BYTES))
@@ -89,6 +91,7 @@ def test_what_the_cloud_has_is_not_asked_of_a_phone_that_comes_later(world):
     assert later.sender.counters.stored == later.sender.counters.shared == 1
 
 
+@pytest.mark.requirement("OR-BLB-8")
 def test_another_phone_is_asked_when_the_first_falls_silent(world):
     mute = world.phone("phone-1")
     mute.keep(picture(1))
@@ -108,6 +111,7 @@ def test_another_phone_is_asked_when_the_first_falls_silent(world):
     mute.conn.close()
 
 
+@pytest.mark.requirement("OR-BLB-9")
 def test_a_phone_that_is_killed_half_way_sends_only_what_is_missing(world):
     seen = picture(1, 8 * CHUNK_BYTES)
     phone = world.phone("phone-1")
@@ -123,6 +127,7 @@ def test_a_phone_that_is_killed_half_way_sends_only_what_is_missing(world):
     assert before + again.sender.counters.chunks == 8
 
 
+@pytest.mark.requirement("OR-BLB-9")
 def test_a_cloud_that_is_killed_half_way_asks_only_for_what_is_missing(world):
     seen = picture(1, 8 * CHUNK_BYTES)
     phone = world.phone("phone-1")
@@ -137,6 +142,7 @@ def test_a_cloud_that_is_killed_half_way_asks_only_for_what_is_missing(world):
     assert before + world.desk.counters.chunks == 8
 
 
+@pytest.mark.requirement("OR-BLB-5")
 def test_a_cloud_whose_store_is_another_gets_everything_again(world):
     phone = world.phone("phone-1")
     phone.keep(picture(1), picture(2))
@@ -153,6 +159,7 @@ def test_a_cloud_whose_store_is_another_gets_everything_again(world):
     assert phone.sender.counters.chunks == 4
 
 
+@pytest.mark.requirement("OR-BLB-2")
 def test_a_phone_whose_owner_says_no_offers_and_sends_nothing(world):
     phone = world.phone("phone-1")
     phone.keep(picture(1, 8 * CHUNK_BYTES))
@@ -172,6 +179,7 @@ def test_a_phone_whose_owner_says_no_offers_and_sends_nothing(world):
     assert phone.sender.counters.chunks == before
 
 
+@pytest.mark.requirement("OR-BLB-4")
 def test_chunks_wait_while_the_link_has_something_more_urgent(world):
     phone = world.phone("phone-1")
     phone.keep(picture(1))
@@ -184,6 +192,7 @@ def test_chunks_wait_while_the_link_has_something_more_urgent(world):
     assert phone.sender.counters.chunks == 1
 
 
+@pytest.mark.requirement("OR-BLB-3")
 @pytest.mark.parametrize("harm", ["damaged", "missing"])
 def test_a_blob_whose_file_was_harmed_is_reported_and_never_sent(world, harm):
     phone = world.phone("phone-1")
@@ -237,6 +246,7 @@ def test_a_chunk_that_was_damaged_on_its_way_is_asked_for_again(tmp_path):
     world.close()
 
 
+@pytest.mark.requirement("OR-BLB-7")
 def test_a_phone_that_lies_about_a_blob_is_asked_no_more_and_another_one_is(world):
     seen, false = picture(1), picture(2)
     world.shelf.name(seen)
@@ -260,6 +270,7 @@ def test_a_phone_that_lies_about_a_blob_is_asked_no_more_and_another_one_is(worl
     assert world.shelf.senders == {digest_of(seen): "phone-1"}
 
 
+@pytest.mark.requirement("OR-BLB-6")
 def test_chunks_that_were_not_asked_for_are_dropped(world):
     seen = picture(1, 4 * CHUNK_BYTES)
     world.shelf.name(seen)
@@ -273,6 +284,7 @@ def test_chunks_that_were_not_asked_for_are_dropped(world):
     assert world.desk.counters.chunks == 1
 
 
+@pytest.mark.requirement("OR-BLB-6")
 def test_what_no_committed_episode_names_is_not_asked_for_and_offered_much_later(world):
     phone = world.phone("phone-1")
     phone.keep(picture(1))
