@@ -19,6 +19,9 @@ from sync.ports import Connected, Disconnected, Incoming, Sink, Transport, Trans
 RECONNECT: Final = Backoff(first_s=0.2, cap_s=30.0)
 CONTENDED: Final = Backoff(first_s=30.0, cap_s=900.0)
 """Where another process connects under our name, each throws the other off: both wait long."""
+_SPREAD_FAILURES: Final = 3
+"""A connection that held and is lost is tried again as after so many failures, within 3.2 s: when a
+broker ends, all phones lose theirs at once and must not come back at once."""
 ANSWER_TIMEOUT_S: Final = 10.0
 STABLE_AFTER_S: Final = 5.0
 """A connection that held this long was good: the next wait is short again."""
@@ -133,7 +136,7 @@ class Connection:
         now_s = self._clock.monotonic_s()
         was_online = self.online
         if was_online and now_s - self._since_s >= STABLE_AFTER_S and not self._contended:
-            self._failures = 0
+            self._failures = _SPREAD_FAILURES
         self._transport.close()
         self._plan(reason, now_s)
         if was_online:

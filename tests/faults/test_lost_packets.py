@@ -8,7 +8,7 @@ import pytest
 
 import sync.mqtt
 from outrider.mqtt_frames import FrameSplitter, Packet
-from outrider.wire_proxy import CountingProxy, Direction
+from outrider.wire_proxy import CountingProxy
 from sync import outbox
 from sync.broker import BrokerProcess
 from sync.broker_address import MqttAddress
@@ -111,17 +111,3 @@ def test_a_lost_subscription_is_noticed_and_made_again(broker, tmp_path, monkeyp
     assert set(rows) == {seq}
     assert swallow.lost == 1
     assert stats.connects == 2
-
-
-def test_directions_are_told_apart(broker):
-    seen = []
-
-    def flow(connection, direction):
-        seen.append((connection, direction))
-        return _SwallowingFlow(Swallow(None))
-
-    with CountingProxy("127.0.0.1", broker.port, flow=flow) as proxy:
-        transport = PahoTransport(through(broker.address(), proxy))
-        transport.connect(lambda _event: None)
-        transport.close()
-    assert set(seen) == {(0, Direction.UP), (0, Direction.DOWN)}
