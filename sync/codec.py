@@ -1,20 +1,23 @@
 """Messages ↔ bytes: a small envelope around a body, both msgpack, long bodies deflated.
 
 A body is encoded once, when its outbox row is written; the envelope is put around it each time it
-is sent. Decoding never trusts: sizes are bounded before and after inflating, garbage becomes
-RejectedError(reason="malformed") and a newer schema RejectedError(reason="unknown_version").
+is sent. Episodes are turned into columns and deflated with a dictionary that both sides hold; a
+peer of before there was one is sent what it knows. Decoding never trusts: sizes are bounded before
+and after inflating, garbage becomes RejectedError(reason="malformed") and a newer schema
+RejectedError(reason="unknown_version").
 """
 
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Final, TypeVar
 
 import msgspec
 
+from sync import columns, episode_dictionary, vocabulary
 from sync.errors import RejectedError
-from sync.messages import KINDS, SCHEMA_VERSION, Message, kind_name
+from sync.messages import KINDS, SCHEMA_VERSION, EpisodeUpload, Message, kind_name
 from sync.versions import MINOR, OLDEST_MINOR
 from sync.vocabulary import Episode, Verdict
 
@@ -26,6 +29,7 @@ MAX_BODY_BYTES: Final = 32_000_000
 DEFLATE_FROM_BYTES: Final = 512
 _MARGIN_BYTES: Final = 4_096
 _CHECKED_SINCE_MINOR: Final = 2
+_COLUMNS_SINCE_MINOR: Final = 2
 
 PLAIN: Final = "msgpack"
 DEFLATED: Final = "msgpack+zlib"
@@ -94,14 +98,42 @@ def encode_body(message: Message) -> EncodedBody:
     Raises: RejectedError: larger than a broker takes (reason "too_large").
     """
     kind = kind_name(message)
+    if isinstance(message, EpisodeUpload):
+        enc = episode_dictionary.newest()
+        raw = _ENCODER.encode(columns.packed(message))
+        return _fitting(EncodedBody(kind, enc, episode_dictionary.deflate(raw, enc)), len(raw))
+    return _encode_rows(message)
+
+
+def encode_body_for(minor: int, body: EncodedBody) -> EncodedBody:
+    """A body as a peer of a minor version can read it.
+
+    Raises: RejectedError: it cannot be read itself, or is too large in the older encoding.
+    """
+    return body if reads(minor, body.enc) else _encode_rows(decode_body(body))
+
+
+def reads(minor: int, encoding: str) -> bool:
+    """Whether a peer of a minor version reads an encoding of ours."""
+    return encoding in {PLAIN, DEFLATED} or minor >= _COLUMNS_SINCE_MINOR
+
+
+def _encode_rows(message: Message) -> EncodedBody:
+    """A message as every version reads it."""
+    kind = kind_name(message)
     raw = _ENCODER.encode(message)
     data, enc = (raw, PLAIN) if len(raw) < DEFLATE_FROM_BYTES else (zlib.compress(raw, 3), DEFLATED)
-    if len(data) > MAX_WIRE_BYTES - _MARGIN_BYTES or len(raw) > MAX_BODY_BYTES:
+    return _fitting(EncodedBody(kind, enc, data), len(raw))
+
+
+def _fitting(body: EncodedBody, raw_bytes: int) -> EncodedBody:
+    if len(body.data) > MAX_WIRE_BYTES - _MARGIN_BYTES or raw_bytes > MAX_BODY_BYTES:
         raise RejectedError(
-            f"{kind} of {len(raw)} bytes does not fit {MAX_WIRE_BYTES} bytes on the wire: split it",
+            f"{body.kind} of {raw_bytes} bytes does not fit {MAX_WIRE_BYTES} bytes on the wire: "
+            "split it",
             reason="too_large",
         )
-    return EncodedBody(kind, enc, data)
+    return body
 
 
 def decode_body(body: EncodedBody) -> Message:
@@ -113,7 +145,10 @@ def decode_body(body: EncodedBody) -> Message:
     if message_type is None:
         raise RejectedError(f"no message is called {body.kind[:64]!r}", reason="unknown_kind")
     raw = _inflate(body)
-    message = _decode(raw, message_type, known=SCHEMA_VERSION)
+    if episode_dictionary.is_known(body.enc):
+        message = _convert(_unfolded(raw), message_type)
+    else:
+        message = _decode(raw, message_type, known=SCHEMA_VERSION)
     if not 1 <= message.schema_version <= SCHEMA_VERSION:
         raise _unknown_version(body.kind, message.schema_version)
     return message
@@ -188,6 +223,8 @@ def unknown_fields(envelope: Envelope, message: Message) -> int:
         message: what `decode_message` made of the envelope.
     """
     raw = _inflate(EncodedBody(envelope.kind, envelope.enc, envelope.body))
+    if episode_dictionary.is_known(envelope.enc):
+        return sum(name not in _FIELDS for name in columns.names(msgspec.msgpack.decode(raw)))
     read = _ENCODER.encode(message)
     if raw == read:  # a writer of this version writes every field
         return 0
@@ -221,6 +258,13 @@ def decode_verdict(data: bytes) -> Verdict:
 
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
+_FIELDS: Final = frozenset(
+    one.name
+    for known in (*KINDS.values(), *vars(vocabulary).values())
+    if isinstance(known, type) and is_dataclass(known)
+    for one in fields(known)
+)
+"""Names of all fields that this version knows."""
 _T = TypeVar("_T")
 
 
@@ -256,13 +300,41 @@ def _inflate(body: EncodedBody) -> bytes:
         return body.data
     if body.enc == DEFLATED:
         return _bounded_inflate(body.data)
+    if episode_dictionary.is_known(body.enc):
+        return _bounded_inflate(body.data, episode_dictionary.inflater(body.enc))
     raise RejectedError(
         f"encoding {body.enc[:64]!r} is newer than this code: update it", reason="unknown_version"
     )
 
 
-def _bounded_inflate(data: bytes) -> bytes:
-    inflater = zlib.decompressobj()
+def plain_body(body: EncodedBody) -> bytes:
+    """The message in a body as msgpack, whatever its encoding.
+
+    Raises: RejectedError: "unknown_version", "too_large" or "malformed".
+    """
+    raw = _inflate(body)
+    return _ENCODER.encode(_unfolded(raw)) if episode_dictionary.is_known(body.enc) else raw
+
+
+def _unfolded(raw: bytes) -> object:
+    try:
+        return columns.unpacked(msgspec.msgpack.decode(raw))
+    except (msgspec.MsgspecError, columns.ColumnsError, ValueError, RecursionError) as error:
+        raise _malformed(f"columns cannot be read ({error})") from error
+
+
+def _convert(value: object, wanted: type[_T]) -> _T:
+    try:
+        return msgspec.convert(value, wanted)
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
+        version = value.get("schema_version", 0) if isinstance(value, dict) else 0
+        if isinstance(version, int) and version > SCHEMA_VERSION:
+            raise _unknown_version(wanted.__name__, version) from error
+        raise _malformed(f"{wanted.__name__} cannot be read ({error})") from error
+
+
+def _bounded_inflate(data: bytes, inflater: zlib._Decompress | None = None) -> bytes:
+    inflater = inflater or zlib.decompressobj()
     try:
         raw = inflater.decompress(data, MAX_BODY_BYTES)
     except zlib.error as error:

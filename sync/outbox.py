@@ -19,7 +19,7 @@ from random import Random
 from typing import Final
 
 from sync.clock import Clock
-from sync.codec import EncodedBody, decode_body, encode_body
+from sync.codec import EncodedBody, decode_body, encode_body, reads
 from sync.database import cannot_write, create_schema, transaction
 from sync.drop_rules import DropRule, rule_of
 from sync.messages import DurableMessage, EpisodeUpload, Event
@@ -240,6 +240,11 @@ class Outbox:
     def paused(self) -> bool:
         """Whether the cloud wants us to send nothing now."""
         return self._clock.monotonic_s() < self._paused_until_s
+
+    def needs_newer(self, seq: int, minor: int) -> bool:
+        """Whether a row is kept in an encoding that a peer of this minor version cannot read."""
+        row = self._conn.execute("SELECT enc FROM outbox WHERE seq = ?", (seq,)).fetchone()
+        return row is not None and not reads(minor, str(row[0]))
 
     def oldest(self) -> int:
         """The lowest row that is still to be settled; see `oldest`."""

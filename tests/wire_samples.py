@@ -41,7 +41,7 @@ def sealed(kind: str) -> bytes:
 def plain_body(payload: bytes) -> bytes:
     """The body in a payload, inflated: what must not change, whatever zlib is installed."""
     envelope = codec.decode_envelope(payload)
-    return envelope.body if envelope.enc == codec.PLAIN else zlib.decompress(envelope.body)
+    return codec.plain_body(codec.EncodedBody(envelope.kind, envelope.enc, envelope.body))
 
 
 def read(version: int) -> dict[str, tuple[bytes, dict[str, Any]]]:  # Any: JSON

@@ -10,7 +10,7 @@ import threading
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from device_runtime.ui_tree import Node, to_xml
 from outrider import cli
 from outrider.device_wiring import assemble, local_seats
 from outrider.owned_phone import OwnedPhone, guarded_phone, owner_rules
+from sync import episode_dictionary
 from sync.broker import BrokerProcess
 from sync.clock import SystemClock
 from sync.fetch import DirectoryFiles
@@ -273,7 +274,7 @@ def contents(folder: Path) -> Iterator[tuple[str, bytes]]:
             continue
         data = path.read_bytes()
         yield f"{path}", data
-        for found in re.finditer(rb"\x78[\x01\x5e\x9c\xda]", data):
+        for found in re.finditer(rb"\x78[\x01\x5e\x9c\xda\xf9]", data):
             yield f"{path} zlib at {found.start()}", unfolded(data[found.start() :])
         if zipfile.is_zipfile(path):
             yield from ((f"{path} file", one) for one in unzipped(path))
@@ -290,11 +291,13 @@ def unzipped(path: Path) -> list[bytes]:
 
 
 def unfolded(data: bytes) -> bytes:
-    unfolding = zlib.decompressobj()
-    try:
-        return unfolding.decompress(data, 4_000_000)
-    except zlib.error:
-        return b""
+    for unfolding in (
+        zlib.decompressobj(),
+        episode_dictionary.inflater(episode_dictionary.newest()),
+    ):
+        with suppress(zlib.error):
+            return unfolding.decompress(data, 4_000_000)
+    return b""
 
 
 def values(path: Path) -> Iterator[bytes]:

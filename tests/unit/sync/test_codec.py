@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sync import codec
+from sync import codec, columns, episode_dictionary
 from sync.errors import RejectedError
-from sync.messages import Birth, Cancel, Event, FileChunk
-from sync.vocabulary import AssignmentId, DeviceId, Observation, ScreenMark
+from sync.messages import AssignmentBatch, Birth, Cancel, EpisodeUpload, Event, FileChunk
+from sync.vocabulary import Assignment, AssignmentId, Decision, DeviceId, Observation, ScreenMark
 from tests.wire import episode, event, upload
 
 ENVELOPE = codec.Envelope(
@@ -34,10 +34,111 @@ def reason_of(caught) -> str:
 
 
 def test_a_long_body_is_deflated_and_comes_back_equal():
-    message = upload(3, steps=12)
+    message = AssignmentBatch(
+        assignments=tuple(
+            Assignment(AssignmentId(f"a-{number}"), template="wifi_on") for number in range(12)
+        )
+    )
     body = codec.encode_body(message)
     assert body.enc == codec.DEFLATED
     assert codec.decode_body(body) == message
+
+
+def test_an_episode_is_packed_with_the_dictionary_that_its_encoding_names():
+    message = upload(3, steps=12)
+    body = codec.encode_body(message)
+    assert body.enc == episode_dictionary.newest()
+    assert codec.decode_body(body) == message
+    assert codec.decode_body(codec.encode_body_for(1, body)) == message
+    assert len(body.data) < len(codec.encode_body_for(1, body).data) / 2
+
+
+def test_a_peer_of_before_there_were_dictionaries_is_sent_what_it_reads():
+    body = codec.encode_body(upload(3))
+    assert codec.encode_body_for(2, body) is body
+    assert codec.encode_body_for(1, body).enc == codec.DEFLATED
+    short = codec.encode_body(event(1))
+    assert codec.encode_body_for(1, short) is short
+
+
+def test_a_dictionary_that_is_not_here_is_newer_than_this_code():
+    body = codec.EncodedBody("episode_upload", "columns+zlib:00000000", b"")
+    with pytest.raises(RejectedError) as caught:
+        codec.decode_body(body)
+    assert reason_of(caught) == "unknown_version"
+
+
+def test_a_released_dictionary_never_changes():
+    assert episode_dictionary.newest() == "columns+zlib:62078889"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        None,
+        [],
+        [99],
+        [0, []],
+        [0, [1, 2]],
+        [1, [0, [1]], 5],
+        [4, {"episode": [0, []]}],
+        [5, 3, [0, [1, 2, 3]], [9]],
+        [6, b"short"],
+        [7, b"xyz"],
+        [9, 0, [1]],
+    ],
+    ids=str,
+)
+def test_columns_that_nobody_packed_are_malformed(said):
+    enc = episode_dictionary.newest()
+    data = episode_dictionary.deflate(msgspec.msgpack.encode(said), enc)
+    with pytest.raises(RejectedError) as caught:
+        codec.decode_body(codec.EncodedBody("episode_upload", enc, data))
+    assert reason_of(caught) == "malformed"
+
+
+def test_columns_that_unfold_without_end_are_refused_before_they_do():
+    packed = msgspec.msgpack.decode(msgspec.msgpack.encode(columns.packed(upload(1, steps=1))))
+    episode_columns = packed[1]["episode"][1]
+    many = 100_000
+    episode_columns["steps"] = [3, [0, [many]], many, [1, episode_columns["steps"][3]]]
+    enc = episode_dictionary.newest()
+    data = episode_dictionary.deflate(msgspec.msgpack.encode(packed), enc)
+    assert len(data) < 1_000
+    with pytest.raises(RejectedError, match="unfolds to over"):
+        codec.decode_body(codec.EncodedBody("episode_upload", enc, data))
+
+
+@pytest.mark.parametrize("version", [2, "later"])
+def test_a_newer_episode_in_columns_is_told_from_a_malformed_one(version):
+    enc = episode_dictionary.newest()
+    raw = msgspec.msgpack.encode(columns.packed(upload(1)))
+    changed = msgspec.msgpack.decode(raw)
+    changed[1]["schema_version"] = [0, [version]]
+    data = episode_dictionary.deflate(msgspec.msgpack.encode(changed), enc)
+    with pytest.raises(RejectedError) as caught:
+        codec.decode_body(codec.EncodedBody("episode_upload", enc, data))
+    assert reason_of(caught) == ("unknown_version" if version == 2 else "malformed")
+
+
+def test_unknown_columns_are_left_out_and_counted():
+    enc = episode_dictionary.newest()
+    changed = msgspec.msgpack.decode(msgspec.msgpack.encode(columns.packed(upload(1))))
+    changed[1]["colour"] = [0, ["red"]]
+    data = episode_dictionary.deflate(msgspec.msgpack.encode(changed), enc)
+    envelope = msgspec.structs.replace(ENVELOPE, kind="episode_upload", enc=enc, body=data)
+    message = codec.decode_message(envelope)
+    assert message == upload(1)
+    assert codec.unknown_fields(envelope, message) == 1
+
+
+def test_what_was_packed_comes_back_to_the_bit():
+    zeros = tuple(Decision("type", 0, zero, b"\x80") for zero in (0.0, -0.0, 1 / 3, 1e300))
+    played = episode(1, steps=2)
+    steps = tuple(replace(step, decisions=zeros, log_prob=-0.0) for step in played.steps)
+    message = EpisodeUpload(episode=replace(played, steps=steps))
+    back = codec.decode_body(codec.encode_body(message))
+    assert msgspec.msgpack.encode(back) == msgspec.msgpack.encode(message)
 
 
 def test_a_short_body_stays_plain():
