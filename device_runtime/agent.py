@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 
+import structlog
+
 from device_runtime import guard
 from device_runtime.errors import PhoneFaultError, PhoneLostError
 from device_runtime.painting import covered_by, glance, paint_out
@@ -46,6 +48,8 @@ from sync.vocabulary import (
     Step,
     Verdict,
 )
+
+_log = structlog.get_logger()
 
 AGENT_VERSION = "1"
 """Changes whenever the same observations and decisions would make another episode."""
@@ -170,7 +174,7 @@ class EpisodeMachine:
             self._final = observation
             self._end, self._end_detail = EndReason.GUARD, reason
             return None
-        picture = None if png is None else paint_out(png, observation, self._covered)
+        picture = self._painted(observation, png)
         if picture is not None:
             observation = replace(observation, screenshot=text_policy_io.picture_digest(picture))
         request = self._request(observation, index, picture)
@@ -234,6 +238,16 @@ class EpisodeMachine:
             ended_at_ms=self._clock.wall_ms(),
             final_observation=self._final,
         )
+
+    def _painted(self, observation: Observation, png: bytes | None) -> bytes | None:
+        """The picture without its secrets; None where there is none, or it cannot be read."""
+        if png is None:
+            return None
+        try:
+            return paint_out(png, observation, self._covered)
+        except PhoneFaultError as error:
+            _log.warning("picture_unreadable", error=str(error))
+            return None
 
     def _request(
         self, observation: Observation, index: int, picture: bytes | None

@@ -80,12 +80,20 @@ def covered_by(redacted: Redacted) -> tuple[Rect, ...]:
 
 
 def paint_out(png: bytes, observation: Observation, covered: Iterable[Rect]) -> bytes:
-    """`png` with rectangles of the observation's screen painted over; text chunks are dropped."""
+    """`png` with rectangles of the observation's screen painted over; text chunks are dropped.
+
+    Raises: PhoneFaultError: it is no picture.
+    """
     from PIL import Image, ImageDraw  # noqa: PLC0415 - only where a picture leaves a phone
 
     rectangles = tuple(covered)
-    with Image.open(io.BytesIO(png)) as image:
-        picture = image.convert("RGB")
+    try:
+        with Image.open(io.BytesIO(png)) as image:
+            picture = image.convert("RGB")
+    except (OSError, ValueError, SyntaxError) as error:  # what Pillow says of damaged files
+        raise PhoneFaultError(
+            f"a screen's picture cannot be read ({error}): take another"
+        ) from error
     scale_x = picture.width / max(observation.width_px, 1)
     scale_y = picture.height / max(observation.height_px, 1)
     draw = ImageDraw.Draw(picture)
