@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import structlog
@@ -22,6 +23,7 @@ from cloud_learner.learner_settings import LearnerSettings
 from cloud_learner.learner_store import AdapterKind, CampaignView, LearnerEpisode, LearnerStore
 from cloud_learner.learning import Learning, identity_of
 from cloud_learner.ports import StepScorer
+from cloud_learner.renaming import retold
 from exporters.families.layout_t5 import LayoutT5
 from sync.vocabulary import FACTORY_RELEASE, Purpose
 
@@ -166,13 +168,19 @@ class Learner:
                 continue
             if one.success:
                 group = "new" if one.app in campaign.new_apps else "old"
-                self._learning.demonstrations[group].add(self._trajectory(one, taught=True))
+                self._demonstrate(one, group)
                 self.state.learnt_rows.append(one.row)
             self._delivery.keep_recent(one.episode)
         if read and campaign.phase in _BEFORE_TRAINING:
             self.state.consumed_row = max(self.state.consumed_row, self._demonstration_row)
             self._report({})
         return bool(read)
+
+    def _demonstrate(self, one: LearnerEpisode, group: str) -> None:
+        told = retold(one.episode, copies=self._settings.copies, seed=self._learning.seed)
+        for episode in told:
+            trajectory = self._trajectory(replace(one, episode=episode), taught=True)
+            self._learning.demonstrations[group].add(trajectory)
 
     def _read_training(self) -> int:
         self._read_row = max(self._read_row, self.state.consumed_row)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cloud_learner.algorithm_file import read_algorithm
 from cloud_learner.algorithm_settings import ALGORITHMS, AnySettings, GroupSettings
+from cloud_learner.drill import DrillSettings
 from cloud_learner.errors import SettingsError
 from cloud_learner.imitation import ImitationSettings
 
@@ -30,8 +31,10 @@ class LearnerSettings:
         rounds_per_release: rounds between two adapters.
         control_cpu_s: CPU seconds that the control arm spends over the whole campaign: what
             A-RIDE needs for as many environment steps.
+        copies: how often a demonstration is told again with other names (see `renaming`).
         weighs_demonstrations: hold on more to demonstrations of templates that fail lately; False
             holds on to all alike.
+        drill: of what stays hopeless; the control arm has none.
         parity_steps: logged observations on which every adapter is checked before it is delivered.
     """
 
@@ -42,8 +45,10 @@ class LearnerSettings:
     updates_per_round: int = 4
     rounds_per_release: int = 6
     control_cpu_s: float = 300.0
+    copies: int = 3
     weighs_demonstrations: bool = True
     parity_steps: int = 32
+    drill: DrillSettings = field(default_factory=DrillSettings)
     warm_up: ImitationSettings = field(default_factory=ImitationSettings)
     control: ImitationSettings = field(
         default_factory=lambda: ImitationSettings(learning_rate=3e-4, updates=4000)

@@ -22,6 +22,7 @@ from cloud_learner.anchors import DEMONSTRATION_GROUPS
 from cloud_learner.batch import Trajectory
 from cloud_learner.checkpoints import Checkpoint, NetworkIdentity
 from cloud_learner.data_parallel import Replica
+from cloud_learner.drill import Drill
 from cloud_learner.errors import CheckpointError
 from cloud_learner.imitation import Imitation, ImitationSettings
 from cloud_learner.learner_settings import LearnerSettings
@@ -89,7 +90,7 @@ class Learning:
             group: SuccessMemory(_MOST_DEMONSTRATIONS) for group in DEMONSTRATION_GROUPS
         }
         self._base = base
-        self._seed = seed
+        self.seed = seed
         self._cpu_time_s = cpu_time_s
         self._cpu_mark_s = cpu_time_s()
         replica = replica_of(base, self.network)
@@ -100,6 +101,14 @@ class Learning:
         self._imitation: Imitation | None = None
         self._algorithm: Algorithm | None = None
         self._control: Imitation | None = None
+        self._drill = Drill(
+            self._policy,
+            self._trainable,
+            network=self._base,
+            settings=settings.drill,
+            demonstrations=self.demonstrations,
+            seed=seed,
+        )
         if state.adapter:
             _restore(self.network, state.adapter)
 
@@ -146,7 +155,7 @@ class Learning:
             network=self._base,
             settings=settings,
             demonstrations=self.demonstrations,
-            seed=self._seed,
+            seed=self.seed,
         )
 
     # rounds
@@ -175,7 +184,7 @@ class Learning:
             feature_dim=2 * self._base.config.d_model,
             demonstrations=self.demonstrations,
         )
-        algorithm = make_algorithm(self.settings.algorithm, trainee, seed=self._seed)
+        algorithm = make_algorithm(self.settings.algorithm, trainee, seed=self.seed)
         if self.state.algorithm:
             _go_on(algorithm, self.state.algorithm)
         self._algorithm = algorithm
@@ -186,6 +195,7 @@ class Learning:
         for one in trajectories:
             kept = self._successes.setdefault(one.template, deque(maxlen=_LATELY))
             kept.append(one.success)
+            self._drill.remember(one)
         if self._algorithm is not None:
             self._algorithm.add(trajectories, anchored_app=anchored_app)
 
@@ -200,6 +210,9 @@ class Learning:
         """
         self.remember(taken, anchored_app=anchored_app)
         self._weigh_demonstrations()
+        drilled: dict[str, float] = {}
+        if self._algorithm is not None:
+            drilled = self._drill.before(self.state.round_index, self._successes)
         figures = mean_figures(self._updates(campaign_share))
         known = [one.policy_round for one in taken if one.policy_round is not None]
         lags = [self.state.round_index - number for number in known] or [0]
@@ -209,6 +222,7 @@ class Learning:
         self.state.cpu_s += self._cpu_since_mark_s()
         return {
             **figures,
+            **drilled,
             "version_lag_rounds": sum(lags) / len(lags),
             "version_lag_rounds_max": float(max(lags)),
             "training_success": sum(one.success for one in taken) / max(len(taken), 1),

@@ -23,6 +23,7 @@ from cloud_learner.checkpoints import Checkpoint, load_checkpoint, save_checkpoi
 from cloud_learner.curriculum import CurriculumSettings
 from cloud_learner.learner_settings import LearnerSettings, group_size_of
 from cloud_learner.learning import Learning, identity_of
+from cloud_learner.renaming import retold
 from device_runtime.policy import OnnxPolicy
 from exporters.adapter_export import AdapterExporter
 from exporters.base import base_digest, load_base
@@ -177,8 +178,9 @@ class Arena:
                 self._release(number)
 
     def _add_demonstration(self, episode: Episode) -> None:
-        trajectory = self._encoded(episode, success=True, taught=True)
-        self._learning.demonstrations["new"].add(trajectory)
+        for told in retold(episode, copies=self._learner.copies, seed=self._learning.seed):
+            trajectory = self._encoded(told, success=True, taught=True)
+            self._learning.demonstrations["new"].add(trajectory)
 
     # playing
 
