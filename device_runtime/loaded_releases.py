@@ -48,6 +48,14 @@ class LoadedReleases(Generic[Acting]):
             raise ValueError("the factory release is the base itself and takes no adapter")
         self._acting[release_id] = acting
 
+    def rename(self, release_id: str, new_id: str) -> None:
+        """Give a loaded release another name; one that is loaded under that name is replaced.
+
+        Raises: InstallError: it is not loaded ("unknown_release").
+        """
+        self.load(new_id, self.acting(release_id))
+        self.unload(release_id)
+
     def unload(self, release_id: str) -> None:
         """Forget a release; the factory release acts where it was the current one."""
         if release_id == FACTORY_RELEASE:

@@ -95,6 +95,20 @@ class Policies:
             self._on(before).unload(release_id)
             self._close_unused(before)
 
+    def rename(self, release_id: str, new_id: str) -> None:
+        """Give a loaded release another name; what had that name before is forgotten.
+
+        Raises: InstallError: it is not loaded.
+        """
+        digest = self._base_of.get(release_id, self.base_digest)
+        on = self._on(digest)
+        before = self._base_of.get(new_id, digest)
+        if before != digest:
+            self.unload(new_id)
+        on.rename(release_id, new_id)
+        self._base_of[new_id] = digest
+        self._base_of.pop(release_id, None)
+
     def unload(self, release_id: str) -> None:
         """Forget a release, and its base where no other release needs that."""
         digest = self._base_of.pop(release_id, self.base_digest)

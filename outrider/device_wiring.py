@@ -11,6 +11,8 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 
+import numpy as np
+
 from device_runtime.assignments import AssignmentQueue
 from device_runtime.base_files import Quantisation
 from device_runtime.candidate import CandidateFolder
@@ -19,6 +21,7 @@ from device_runtime.errors import SettingsError
 from device_runtime.gate import Gate
 from device_runtime.held_bases import HeldBases
 from device_runtime.installer import Installer
+from device_runtime.log_rescue import open_log
 from device_runtime.phone_owner import PhoneOwner
 from device_runtime.policies import Policies
 from device_runtime.policy import BASE_FILE
@@ -48,8 +51,10 @@ from sync.adapter_file import AdapterFile, FloatArray
 from sync.broker_address import MqttAddress, parse_url
 from sync.clock import Clock, SystemClock
 from sync.cohorts import CohortPhone, phone_of_birth
+from sync.database import open_database, transaction
 from sync.errors import RejectedError
 from sync.messages import Birth, Role
+from sync.outbox import enqueue
 from sync.policy_io import POLICY_IO_VERSION
 from sync.published import is_base_target
 from sync.resumed_fetch import ResumedFetch
@@ -94,6 +99,7 @@ class SharedPolicy:
         self.wants_encoding = policy.wants_encoding
         self.wants_picture = policy.wants_picture
         self._lock = threading.Lock()
+        self._probed: AdapterFile | None = None
         self.base_digest = policy.base_digest
 
     def decide(self, requests: Sequence[PolicyRequest]) -> list[Decided]:
@@ -104,9 +110,19 @@ class SharedPolicy:
     def load_adapter(
         self, release_id: str, tensors: Mapping[str, FloatArray], *, base_digest: str = ""
     ) -> None:
-        """Make a release ready to act on the base that it belongs to."""
+        """Make a release ready to act on the base that it belongs to.
+
+        The adapter that was probed last is open already: it only gets its name.
+        """
         with self._lock:
-            self._policy.load_adapter(release_id, tensors, base_digest=base_digest)
+            probed, self._probed = self._probed, None
+            if probed is None:
+                self._policy.load_adapter(release_id, tensors, base_digest=base_digest)
+            elif base_digest == probed.base_digest and _same(tensors, probed.tensors):
+                self._policy.rename(PROBE, release_id)
+            else:
+                self._policy.unload(PROBE)
+                self._policy.load_adapter(release_id, tensors, base_digest=base_digest)
 
     def unload(self, release_id: str) -> None:
         """Forget a release."""
@@ -114,16 +130,25 @@ class SharedPolicy:
             self._policy.unload(release_id)
 
     def probe(self, adapter: AdapterFile) -> None:
-        """Load an adapter and forget it again.
+        """Load an adapter, and keep it at hand for `load_adapter`, which comes next.
 
         Raises: InstallError: it cannot act.
         """
-        self.load_adapter(PROBE, adapter.tensors, base_digest=adapter.base_digest)
-        self.unload(PROBE)
+        with self._lock:
+            self._probed = None
+            self._policy.load_adapter(PROBE, adapter.tensors, base_digest=adapter.base_digest)
+            self._probed = adapter
 
     def sides(self) -> Sides:
         """Makes a candidate's side and the active policy's, for shadow scoring."""
         return sides_of(self._policy, self._lock)
+
+
+def _same(tensors: Mapping[str, FloatArray], others: Mapping[str, FloatArray]) -> bool:
+    """Whether two adapters have the same values."""
+    return tensors.keys() == others.keys() and all(
+        np.array_equal(value, others[name]) for name, value in tensors.items()
+    )
 
 
 def open_policy(settings: Settings, quantisation: Quantisation = "fp32") -> SharedPolicy | None:
@@ -190,7 +215,7 @@ def assemble(
     credentials = credentials_of(settings)
     transport = transport_of(lambda: broker_address(settings), credentials)
     server_clock = server_clock or server_clock_of(settings, clock)
-    log = TrajectoryLog.open(settings.database, clock=clock, new_id=new_uuid7)
+    log = open_log(settings.database, clock=clock, new_id=new_uuid7)
     base_digest = "" if policy is None else policy.base_digest
     birth = Birth(
         device_id=settings.device_id,
@@ -353,9 +378,8 @@ def _installer(
 
     def report(transition: Transition) -> None:
         # Called on the follower's thread, so through a connection of its own.
-        log = TrajectoryLog.open(settings.database, clock=clock, new_id=new_uuid7)
-        with closing(log):
-            log.record(transition.event())
+        with closing(open_database(settings.database)) as conn, transaction(conn):
+            enqueue(conn, transition.event(), created_at_ms=clock.wall_ms())
         session.wake()
 
     return Installer(

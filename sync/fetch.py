@@ -1,7 +1,8 @@
 """Release files over the wire: asked for chunk by chunk, with deadlines, resumable at any offset.
 
 The device pulls, so the slow side sets the pace. A request that is not answered is repeated under
-the same id; a late second answer finds nobody waiting and is dropped.
+the same id, each time after twice as long: a cloud that a whole fleet asks at once is slow, and not
+to be asked for the same again and again. A late second answer finds nobody waiting and is dropped.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sync.ports import FilePart
 
 CHUNK_BYTES: Final = 64 * 1024
 MAX_FILE_BYTES: Final = 256 * 1024 * 1024
-REPEAT_AFTER_S: Final = 1.0
+REPEAT_AFTER_S: Final = 2.0
 
 
 class FileFetcher:
@@ -95,6 +96,7 @@ class FileFetcher:
         stall_timeout_s: float,
     ) -> FileChunk:
         deadline_s = self._clock.monotonic_s() + stall_timeout_s
+        repeat_after_s = REPEAT_AFTER_S
         while True:
             left_s = deadline_s - self._clock.monotonic_s()
             if left_s <= 0:
@@ -105,9 +107,9 @@ class FileFetcher:
                 )
             self._send(request)
             try:
-                return answers.get(timeout=min(left_s, REPEAT_AFTER_S))
+                return answers.get(timeout=min(left_s, repeat_after_s))
             except queue.Empty:
-                continue
+                repeat_after_s *= 2
 
 
 class DirectoryFiles:
