@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
-from cloud_learner import api_blobs, api_fleet, api_lineage, api_reports
+from cloud_learner import api_blobs, api_fleet, api_lineage, api_reports, api_staged
 from cloud_learner.api_guard import guard
 from cloud_learner.api_reports import Sources
 from cloud_learner.blob_store import BlobStore
 from cloud_learner.enroller import Enroller
 from cloud_learner.fleet_desk import FleetDesk
 from cloud_learner.lineage_store import LineageStore
+from cloud_learner.staged_desk import StagedDesk
 from cloud_learner.tokens import Scope
 from sync.errors import BrokerError, RejectedError, TransientError
 
@@ -26,6 +27,7 @@ _STATUS = {
     "conflict": 409,
     "not_enrolled": 409,
     "malformed": 422,
+    "not_possible": 409,
     "too_large": 413,
     "unmanaged": 503,
 }
@@ -40,6 +42,7 @@ class ApiParts:
     enroller: Enroller
     lineage: LineageStore
     blobs: BlobStore
+    staged: StagedDesk
 
 
 def build_api(parts: ApiParts) -> FastAPI:
@@ -54,6 +57,8 @@ def build_api(parts: ApiParts) -> FastAPI:
         api_fleet.reading(sources.desk, guarded_by=reads),
         api_fleet.operating(sources.desk, guarded_by=operates),
         api_lineage.lineage_routes(parts.lineage, sources.token),
+        api_staged.reading_staged(parts.staged, guarded_by=reads),
+        api_staged.operating_staged(parts.staged, guarded_by=operates),
         api_blobs.blob_routes(parts.blobs, sources.token),
     )
 
@@ -61,6 +66,11 @@ def build_api(parts: ApiParts) -> FastAPI:
 def build_fleet_api(desk: FleetDesk) -> FastAPI:
     """The fleet's part alone, for whoever has the database itself; never to be served."""
     return _app(api_fleet.reading(desk), api_fleet.operating(desk))
+
+
+def build_staged_api(desk: StagedDesk) -> FastAPI:
+    """The part of staged releases alone, for whoever has the database itself; never served."""
+    return _app(api_staged.reading_staged(desk), api_staged.operating_staged(desk))
 
 
 def _app(*routers: APIRouter) -> FastAPI:

@@ -35,6 +35,8 @@ from cloud_learner.publishing import Published, Publishing
 from cloud_learner.release_store import ReleaseStore
 from cloud_learner.report_store import ReportStore
 from cloud_learner.settings import ServiceSettings
+from cloud_learner.staged_census import Census
+from cloud_learner.staged_desk import StagedDesk
 from cloud_learner.staged_director import StagedChanged, StagedDirector
 from cloud_learner.staged_evidence_store import EvidenceStore
 from cloud_learner.staged_phone_store import StagedPhones
@@ -183,6 +185,11 @@ class CloudService:
                 Enroller(self._desk.claims, self._admission),
                 LineageStore(self._database),
                 self._blobs,
+                StagedDesk(
+                    self._staged_store,
+                    Census(self._database, clock=self._clock),
+                    tuf_dir=self._settings.tuf_dir,
+                ),
             )
         )
         listening = _listen(self._settings.host, self._settings.port)

@@ -22,14 +22,14 @@ from cloud_learner.release_comparison import (
     own_past_of,
     sum_period,
 )
-from cloud_learner.staged_gate import Evidence, Share
+from cloud_learner.staged_census import Row
+from cloud_learner.staged_gate import ANSWERS, Evidence, Share
 from cloud_learner.staged_phone_store import (
     CRASHED,
     INSTALLED,
     REFUSED,
     REVERTED,
     ChannelPhone,
-    Row,
     channel_phones,
     offered_rows,
 )
@@ -66,6 +66,7 @@ class EvidenceStore:
             control_latency, _ = _latency(connection, arms, is_candidate=False)
             return Evidence(
                 new_phones=_new_phones(staged, rows),
+                unanswered=_unanswered(staged.plan, rows, now_ms=now_ms),
                 comparison=_comparison(connection, arms),
                 shares={
                     **_phone_shares(staged.plan, rows, now_ms=now_ms),
@@ -101,6 +102,12 @@ def _new_phones(staged: StagedRelease, rows: Iterable[Row]) -> int:
     return sum(row["stage"] == stage and row["installed_at_ms"] > 0 for row in rows)
 
 
+def _unanswered(plan: StagedPlan, rows: Sequence[Row], *, now_ms: int) -> Share:
+    overdue_ms = now_ms - round(plan.answer_s * 1000)
+    waiting = sum(not row["outcome"] and row["told_at_ms"] > overdue_ms for row in rows)
+    return Share(waiting, len(rows))
+
+
 def _phone_shares(plan: StagedPlan, rows: Sequence[Row], *, now_ms: int) -> dict[str, Share]:
     """Shares of phones: those that could not install it, that crashed, that took it back."""
     overdue_ms = now_ms - round(plan.answer_s * 1000)
@@ -109,7 +116,7 @@ def _phone_shares(plan: StagedPlan, rows: Sequence[Row], *, now_ms: int) -> dict
     refused = outcomes.count(REFUSED)
     installed = len(outcomes) - refused
     return {
-        "install_failures": Share(refused + mute, len(outcomes) + mute),
+        ANSWERS: Share(refused + mute, len(outcomes) + mute),
         "crashes": Share(outcomes.count(CRASHED), installed),
         "reverts": Share(outcomes.count(REVERTED), installed),
     }

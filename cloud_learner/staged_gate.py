@@ -21,6 +21,8 @@ from cloud_learner.staged_plan import Limit, Stage, StagedPlan
 _BROKEN_Z: Final = 2.5758293035489004
 """A bound counts as broken where the share is above it with 99.5 % confidence."""
 _HARM_SOUGHT: Final = 0.10
+ANSWERS: Final = "install_failures"
+"""The bound on phones that do not answer: silence counts as failure, and waits until it does."""
 
 
 class Answer(StrEnum):
@@ -52,6 +54,7 @@ class Evidence:
 
     Attributes:
         new_phones: phones that installed it since the stage began.
+        unanswered: phones that were told of it and still have time to answer, among all told.
         comparison: of task success, over all stages so far.
         shares: what the hard bounds are on, by name.
         latency_ms, control_latency_ms: 95th percentile of a decision in each arm.
@@ -59,6 +62,7 @@ class Evidence:
     """
 
     new_phones: int = 0
+    unanswered: Share = Share()
     comparison: Comparison = field(default_factory=Comparison)
     shares: Mapping[str, Share] = field(default_factory=dict)
     latency_ms: float = 0.0
@@ -132,6 +136,9 @@ def _missing(plan: StagedPlan, stage: Stage, evidence: Evidence) -> list[str]:
     found = []
     if evidence.new_phones < stage.phones:
         found.append(f"{evidence.new_phones} of {stage.phones} new phones")
+    waiting = evidence.unanswered
+    if waiting.cases > max(1.0, plan.limits[ANSWERS].share * waiting.n):
+        found.append(f"{waiting.cases} of {waiting.n} phones have not answered")
     if evidence.comparison.tasks < stage.tasks:
         found.append(f"{evidence.comparison.tasks} of {stage.tasks} tasks")
     for name, limit in plan.limits.items():
@@ -168,4 +175,4 @@ def _figures(plan: StagedPlan, stage: Stage, evidence: Evidence) -> dict[str, fl
         for part in ("cases", "n")
     }
     all_of_it = {"new_phones": float(evidence.new_phones), **counted, **bounds, **shares}
-    return {name: round(value, 4) for name, value in all_of_it.items() if isfinite(value)}
+    return {name: round(float(value), 4) for name, value in all_of_it.items() if isfinite(value)}

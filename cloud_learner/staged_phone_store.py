@@ -6,20 +6,20 @@ installer. What it answered at last stays, and whoever was offered a release sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import Connection, and_, select, update
 
+from cloud_learner.staged_census import Row, channel_rows
 from cloud_learner.staged_offer import offer_of
 from cloud_learner.staged_store import StagedRelease
 from cloud_learner.store import Database, insert_all_new
-from cloud_learner.tables import DEVICE_EVENTS, PHONES, STAGED_PHONES, STAGED_RELEASES
+from cloud_learner.tables import DEVICE_EVENTS, STAGED_PHONES, STAGED_RELEASES
 from sync.clock import Clock
-from sync.cohorts import ATTRIBUTES, CohortPhone
+from sync.cohorts import CohortPhone
 
-Row = Mapping[Any, Any]  # of a table: it has no static type
 _EVENT: Final = "release_state_entered"
 _EVENTS_AT_ONCE: Final = 5000
 INSTALLED, REFUSED, REVERTED, CRASHED = "installed", "refused", "reverted", "crashed"
@@ -73,24 +73,18 @@ class StagedPhones:
 
 def channel_phones(connection: Connection, staged: StagedRelease) -> list[ChannelPhone]:
     """Every phone of the channel by id, and where it stands in the stages so far."""
-    rows = connection.execute(
-        select(PHONES).where(PHONES.c.channel == staged.channel).order_by(PHONES.c.device_id)
-    ).mappings()
     stages = range(len(staged.stages_began_ms))
-    known = {
-        row["device_id"]: row["stage"] for row in offered_rows(connection, staged)
-    }  # a phone that was offered it stays offered, whatever it says of itself later
     offers = [offer_of(staged.release_id, 0, staged.plan, stage) for stage in stages]
+    # a phone that was offered it stays offered, whatever it says of itself later
+    known = {row["device_id"]: int(row["stage"]) for row in offered_rows(connection, staged)}
 
-    def offered_from(row: Row) -> int | None:
-        if row["device_id"] in known:
-            return int(known[row["device_id"]])
-        phone = CohortPhone(row["device_id"], {name: row[name] for name in ATTRIBUTES})
-        return next((stage for stage in stages if offers[stage].includes(phone)), None)
+    def offered_from(phone: CohortPhone) -> int | None:
+        includes = (stage for stage in stages if offers[stage].includes(phone))
+        return known.get(phone.device_id, next(includes, None))
 
     return [
-        ChannelPhone(row["device_id"], row["last_seen_ms"], row["release_id"], offered_from(row))
-        for row in rows
+        ChannelPhone(row["device_id"], row["last_seen_ms"], row["release_id"], offered_from(phone))
+        for row, phone in channel_rows(connection, staged.channel)
     ]
 
 

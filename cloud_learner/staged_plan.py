@@ -16,9 +16,10 @@ from sync.cohorts import PLACES
 HOUR_S: Final = 3600.0
 DAY_S: Final = 24 * HOUR_S
 FIRST_SHARE: Final = 0.01
-FEWEST_FIRST: Final = 30
+FEWEST_FIRST: Final = 20
 """Phones of a first stage where the fleet has so many within `LARGEST_FIRST_SHARE`."""
 LARGEST_FIRST_SHARE: Final = 0.03
+SMALL_FLEET: Final = 500
 _WIDER: Final = (0.10, 0.50)
 
 
@@ -38,7 +39,7 @@ class Stage:
     share_bps: int
     margin: float = 0.05
     soak_s: float = DAY_S
-    give_up_s: float = 7 * DAY_S
+    give_up_s: float = 14 * DAY_S
     phones: int = 20
     tasks: int = 200
 
@@ -94,7 +95,7 @@ class StagedPlan:
         alpha_harm: probability that one as good as the old is ever rolled back for its success.
         harm_tasks: judged episodes from which on harm is judged.
         least_spread: share of an episode's variance that lies between phones, at least.
-        limits: hard bounds by name; see `LIMITS`.
+        limits: hard bounds by name, one for each of `LIMITS`.
         latency_factor, latency_floor_ms, latency_from_n: the 95th percentile of a decision may be
             so many times the other arm's, or the floor where that is more; judged from n episodes.
         answer_s: after which a phone that was told of it and says nothing counts as failed.
@@ -112,7 +113,7 @@ class StagedPlan:
     alpha_worse: float = 0.025
     alpha_harm: float = 0.01
     harm_tasks: int = 60
-    least_spread: float = 0.01
+    least_spread: float = 0.005
     limits: dict[str, Limit] = field(default_factory=lambda: dict(LIMITS))
     latency_factor: float = 2.0
     latency_floor_ms: float = 500.0
@@ -132,8 +133,8 @@ class StagedPlan:
             raise ValueError("a plan needs a seed for its cohorts")
         if not 0 <= self.hold_out_bps < PLACES:
             raise ValueError(f"hold_out_bps is 0..{PLACES - 1}, got {self.hold_out_bps}")
-        if unknown := sorted(set(self.limits) - set(LIMITS)):
-            raise ValueError(f"there is no bound {unknown[0]!r}; there are {', '.join(LIMITS)}")
+        if set(self.limits) != set(LIMITS):
+            raise ValueError(f"a plan has each of the bounds {', '.join(LIMITS)}, and no other")
         for name in ("alpha_worse", "alpha_harm"):
             if not 0.0 < getattr(self, name) < 0.5:
                 raise ValueError(f"{name} is between 0 and 0.5, got {getattr(self, name)}")
@@ -142,30 +143,25 @@ class StagedPlan:
 def default_stages(phones: int) -> tuple[Stage, ...]:
     """Stages for a fleet of that many phones.
 
-    The first reaches 1 %, or up to 3 % where that is too few phones to show anything; the fewer
-    it has, the larger is the loss that it must exclude and the longer it may take. The last two
-    must exclude 5 points.
+    The first reaches 1 %, or up to 3 % where that is too few phones to show anything. The fewer
+    phones there are, the larger is the loss that a stage must exclude, and the longer it may take:
+    a fleet of 100 cannot tell 5 points in any time that somebody would wait.
     """
     first = max(FIRST_SHARE, min(LARGEST_FIRST_SHARE, FEWEST_FIRST / max(phones, 1)))
-    reached = first * phones
     shares = (first, *(share for share in _WIDER if share > first), 1.0)
+    is_small = phones < SMALL_FLEET
+    margins = (0.15, 0.15, 0.10, 0.10) if is_small else (0.10, 0.10, 0.05, 0.05)
     return tuple(
         Stage(
             share_bps=round(share * PLACES),
-            margin=_margin(share, is_first=share == first, reached=reached),
-            give_up_s=(28 if share == first and reached < 10 else 7) * DAY_S,
+            margin=margin,
+            give_up_s=(14 if share != first else 42 if is_small else 14) * DAY_S,
             phones=_least_phones(phones * (share - before)),
         )
-        for before, share in zip((0.0, *shares), shares, strict=False)
+        for before, share, margin in zip((0.0, *shares), shares, margins, strict=False)
     )
 
 
-def _margin(share: float, *, is_first: bool, reached: float) -> float:
-    if is_first and reached < 10:
-        return 0.15
-    return 0.10 if share < _WIDER[-1] else 0.05
-
-
 def _least_phones(expected: float) -> int:
-    """Half of the phones that a stage should newly reach, within 2 and 20."""
-    return max(2, min(20, ceil(expected / 2)))
+    """A third of the phones that a stage should newly reach, within 2 and 20."""
+    return max(2, min(20, ceil(expected / 3)))

@@ -1,0 +1,71 @@
+"""Who there is, and how much they play: what a plan is made for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sqlalchemy import Connection, func, select
+
+from cloud_learner.store import Database, one
+from cloud_learner.tables import DEVICES, EPISODES, PHONES
+from sync.clock import Clock
+from sync.cohorts import ATTRIBUTES, CohortPhone
+
+Row = Mapping[Any, Any]  # of a table: it has no static type
+_WINDOW_MS: Final = 7 * 24 * 3600 * 1000
+
+
+class Census:
+    """Counts phones and their judged episodes; safe to use from any thread."""
+
+    def __init__(self, database: Database, *, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def phones(self, channel: str) -> list[CohortPhone]:
+        """Every phone that follows the channel, by id."""
+        with self._database.read() as connection:
+            return [phone for _, phone in channel_rows(connection, channel)]
+
+    def tasks_per_phone_and_day(self, channel: str) -> float:
+        """Judged episodes that a phone of the channel played by itself, over the last week."""
+        now_ms = self._clock.wall_ms()
+        since_ms = now_ms - _WINDOW_MS
+        played = (
+            EPISODES.c.received_at_ms >= since_ms,
+            EPISODES.c.actor == "release",
+            EPISODES.c.duplicate.is_(False),
+            EPISODES.c.success.is_not(None),
+            EPISODES.c.device_id.in_(select(PHONES.c.device_id).where(PHONES.c.channel == channel)),
+        )
+        with self._database.read() as connection:
+            found = connection.execute(
+                select(func.count(), func.min(EPISODES.c.received_at_ms)).where(*played)
+            ).one()
+            phones = one(
+                connection,
+                select(func.count()).select_from(PHONES).where(PHONES.c.channel == channel),
+            )
+        count, first_ms = found
+        if not count or not phones:
+            return 0.0
+        days = max(1.0, (now_ms - int(first_ms)) / (24 * 3600 * 1000))
+        return float(count) / days / int(phones)
+
+
+def channel_rows(connection: Connection, channel: str) -> list[tuple[Row, CohortPhone]]:
+    """The rows of a channel's phones by id, each with the phone as its own hash sees it."""
+    told = PHONES.outerjoin(DEVICES, DEVICES.c.device_id == PHONES.c.device_id)
+    rows = connection.execute(
+        select(PHONES, DEVICES.c.attributes)
+        .select_from(told)
+        .where(PHONES.c.channel == channel)
+        .order_by(PHONES.c.device_id)
+    )
+    return [(row, _cohort_phone(row)) for row in rows.mappings()]
+
+
+def _cohort_phone(row: Row) -> CohortPhone:
+    said = {name: value for name, value in (row["attributes"] or {}).items() if name != "apps"}
+    return CohortPhone(row["device_id"], {**said, **{name: row[name] for name in ATTRIBUTES}})
