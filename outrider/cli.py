@@ -25,6 +25,7 @@ from outrider import (
     bench_phone,
     bench_staged_release,
     bench_release,
+    broker,
     clones,
     clones_check,
     clones_new,
@@ -138,6 +139,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("bench staged-release", bench_staged_release.bench_staged_release),
     ("bench release", bench_release.bench_release),
     ("bench faults", bench_faults.bench_faults),
+    ("broker config", broker.write_config),
     ("sync conformance", conformance.check_conformance),
     ("doctor", doctor.doctor),
 )
@@ -145,6 +147,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
 
 GROUPS = {
     "bench": "What things cost on this machine, and how well learners learn.",
+    "broker": "Brokers that somebody else runs.",
     "base": "Base networks: what a fleet starts with.",
     "clones": "Clones of apps, and their tasks.",
     "cloud": "The service that ingests, directs, publishes and answers.",

@@ -112,12 +112,17 @@ def _lines(word: str, allowed: topics.Permissions) -> list[str]:
 
 def password_file(passwords: Mapping[str, str]) -> str:
     """The accounts with their hashed passwords, as mosquitto_passwd writes them."""
-    return "".join(f"{name}:{_hashed(passwords[name])}\n" for name in sorted(passwords))
+    lines = []
+    for name in sorted(passwords):
+        salt, key = hashed_password(passwords[name])
+        lines.append(f"{name}:$7${PASSWORD_ITERATIONS}${salt}${key}\n")
+    return "".join(lines)
 
 
-def _hashed(password: str) -> str:
+def hashed_password(password: str) -> tuple[str, str]:
+    """A fresh salt and the password's hash with it (PBKDF2, SHA-512), both in base64."""
     salt = secrets.token_bytes(_SALT_BYTES)
     key = hashlib.pbkdf2_hmac(
         "sha512", password.encode(), salt, PASSWORD_ITERATIONS, dklen=_HASH_BYTES
     )
-    return f"$7${PASSWORD_ITERATIONS}${b64encode(salt).decode()}${b64encode(key).decode()}"
+    return b64encode(salt).decode(), b64encode(key).decode()

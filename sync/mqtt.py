@@ -173,6 +173,17 @@ class PahoTransport:
             self._in_flight = getattr(said, "ReceiveMaximum", 0)
 
 
+class _TidySocket(ssl.SSLSocket):
+    """Closes itself where its handshake fails; paho would leave it open."""
+
+    def do_handshake(self, block: bool = False) -> None:  # noqa: FBT001, FBT002 - as inherited
+        try:
+            super().do_handshake(block)
+        except BaseException:
+            self.close()
+            raise
+
+
 def tls_context(address: MqttAddress) -> ssl.SSLContext:
     """How TLS is spoken with a broker.
 
@@ -181,6 +192,7 @@ def tls_context(address: MqttAddress) -> ssl.SSLContext:
     try:
         cafile = None if address.certificates is None else str(address.certificates)
         context = ssl.create_default_context(cafile=cafile)
+        context.sslsocket_class = _TidySocket
         if address.certificate is not None:
             context.load_cert_chain(address.certificate, address.key)
     except (OSError, ValueError) as error:
