@@ -103,12 +103,11 @@ def run_schedule(schedule: Schedule, episodes: list[Episode], folder: Path) -> S
     from outrider.fault_check import check, read_phone
     from outrider.fault_deeds import Harm
     from outrider.fault_fleet import FaultFleet
-    from outrider.fault_schedule import HARM_S
 
     with FaultFleet(folder, schedule, episodes) as fleet:
         harm = Harm(fleet)
         broken = [] if fleet.wait_playing() else ["the fleet did not begin to play"]
-        harm.run(HARM_S)
+        harm.run()
         begun_s = time.monotonic()
         if not fleet.settle(SETTLE_S):
             broken.append(f"rows still waited {SETTLE_S:.0f} s after the last fault")

@@ -37,7 +37,6 @@ from device_runtime.shadow import ShadowLimits
 from device_runtime.shadow_run import Shadow, Sides, logged_screens, sides_of
 from device_runtime.slots import PhoneBase
 from device_runtime.supervisor import DeviceParts, Report, Table
-from device_runtime.trajectory_log import TrajectoryLog
 from device_runtime.transitions import Transition
 from device_runtime.vitals import VitalSigns
 from outrider.enrolled import credentials_of, server_clock_of, transport_of

@@ -48,7 +48,7 @@ class Findings:
 
     Attributes:
         broken: one line for each rule that does not hold.
-        redelivered: rows that the cloud was sent more than once and stored once.
+        redelivered: episodes that the cloud was sent more than once and stored once.
         declared: rows that never reached the cloud, and of which the phone says so.
     """
 
@@ -109,8 +109,8 @@ def check(phones: Iterable[PhoneRows], database_url: str, *, lost: frozenset[str
         broken=tuple(broken),
         episodes=len(stored),
         events=len(events),
-        redelivered=counters.get("redelivered", 0) + counters.get("redelivered_events", 0),
-        dead_lettered=counters.get("dead_lettered", 0),
+        redelivered=counters["redelivered"],
+        dead_lettered=counters["dead_letters"],
         declared=sum(phone.dropped for phone in phones),
     )
 

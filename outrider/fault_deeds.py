@@ -51,12 +51,12 @@ class Harm:
             Fault.INTRUDER: self._intrude,
         }
 
-    def run(self, seconds: float) -> None:
+    def run(self) -> None:
         """Do everything in its time; what was taken away is back when this returns."""
         begun_s = time.monotonic()
         self._fleet.harm.chances = self._fleet.schedule.chances
         waiting = list(self._fleet.schedule.deeds)
-        while (passed_s := time.monotonic() - begun_s) < seconds:
+        while (passed_s := time.monotonic() - begun_s) < self._fleet.schedule.harm_s:
             while waiting and waiting[0].at_s <= passed_s:
                 self._do(waiting.pop(0), passed_s)
             self._undo_until(passed_s)

@@ -29,6 +29,7 @@ from cloud_learner.dispatch import share_out
 from cloud_learner.ingest import Ingest
 from cloud_learner.settings import CampaignSettings, DispatchSettings
 from cloud_learner.store import Database, sqlite_url
+from device_runtime.log_rescue import open_log
 from device_runtime.trajectory_log import TrajectoryLog
 from outrider.fault_disk import make_read_only
 from outrider.log_lines import log_to_stderr
@@ -141,7 +142,7 @@ def run_phone(order: PhoneOrder) -> None:
         if order.read_only:
             make_read_only(order.folder)
         clock = OffClock(order.clock_offset_ms)
-        log = TrajectoryLog.open(order.database, clock=clock, new_id=new_uuid7)
+        log = open_log(order.database, clock=clock, new_id=new_uuid7)
         with closing(log):
             _play(order, log, clock, stop)
     except (ProjectError, sqlite3.Error, OSError, RuntimeError) as error:

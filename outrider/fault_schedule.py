@@ -85,6 +85,7 @@ class Schedule:
         phones: how many there are.
         chances: what happens to packets while things go wrong.
         clock_offsets_ms: by how much each phone's clock is off from the start.
+        harm_s: how long things go wrong.
     """
 
     seed: int
@@ -92,6 +93,7 @@ class Schedule:
     chances: FrameChances
     clock_offsets_ms: tuple[int, ...]
     deeds: tuple[Deed, ...]
+    harm_s: float = HARM_S
 
 
 def schedule_of(seed: int) -> Schedule:
