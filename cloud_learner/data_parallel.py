@@ -18,7 +18,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
@@ -26,40 +26,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from cloud_learner.batch import layout_samples
 from cloud_learner.errors import ProcessGroupError
 from cloud_learner.process_group import Place, gathered, handed_out, summed
 from cloud_learner.scoring import Scores
 from exporters.dropout import dropping, share_of
 
 if TYPE_CHECKING:
-    from cloud_learner.batch import LayoutSample, StepSample
+    from cloud_learner.batch import StepSample
+    from cloud_learner.families import Replica
     from cloud_learner.ports import StepScorer
-    from exporters.families.layout_t5 import LayoutT5
-    from sync.text_table import TextTable
-
-
-@dataclass(frozen=True, slots=True)
-class Replica:
-    """What every process builds alike: the network's parts that scoring needs.
-
-    Attributes:
-        network: where dropout acts while something imitates.
-        trainable: the parameters that learn, in one order on all processes.
-    """
-
-    scorer: StepScorer
-    network: LayoutT5
-    table: TextTable
-    trainable: Sequence[nn.Parameter]
-
-
-@dataclass(frozen=True, slots=True)
-class _Steps:
-    """Steps on their way to a process whose text table numbers its texts otherwise."""
-
-    samples: list[LayoutSample]
-    texts: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +43,7 @@ class _Score:
 
     job: int
     weights: npt.NDArray[np.float32]
-    steps: _Steps
+    steps: object
     differentiates: bool
     dropout: float
     seed: int
@@ -126,13 +101,13 @@ class SharedScorer:
         seed = int(torch.randint(2**31, (1,))) if share else 0
         forgotten, self._forgotten = tuple(self._forgotten), []
         weights = _flat(replica.trainable).numpy()
-        texts = replica.table.texts
+        pack = replica.carrier.packed
         handed_out(
             [
                 _Score(
                     job=self._jobs,
                     weights=weights,
-                    steps=_packed(samples[rank :: self._size] if rank else (), texts),
+                    steps=pack(samples[rank :: self._size] if rank else ()),
                     differentiates=differentiates,
                     dropout=share,
                     seed=seed + rank,
@@ -201,7 +176,7 @@ def _obeyed(order: _Score, replica: Replica) -> Scores:
         else nullcontext()
     )
     with torch.set_grad_enabled(order.differentiates), drops:
-        return replica.scorer(_unpacked(order.steps, replica.table))
+        return replica.scorer(replica.carrier.unpacked(order.steps))
 
 
 class _Job:
@@ -307,20 +282,3 @@ def _shaped(flat: Tensor, trainable: Sequence[nn.Parameter]) -> list[Tensor]:
         parts.append(flat[start : start + one.numel()].view_as(one).to(one.device))
         start += one.numel()
     return parts
-
-
-def _packed(samples: Sequence[StepSample], texts: Sequence[str]) -> _Steps:
-    """Samples whose rows point into the texts that travel along."""
-    if not samples:
-        return _Steps([], [])
-    own = layout_samples(samples)
-    rows = np.unique(np.concatenate([one.text_rows for one in own]))
-    return _Steps(
-        [replace(one, text_rows=np.searchsorted(rows, one.text_rows)) for one in own],
-        [texts[row] for row in rows],
-    )
-
-
-def _unpacked(steps: _Steps, table: TextTable) -> list[LayoutSample]:
-    rows = table.rows(steps.texts)
-    return [replace(one, text_rows=rows[one.text_rows]) for one in steps.samples]

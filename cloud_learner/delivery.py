@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 
@@ -13,7 +13,6 @@ from cloud_learner.checkpoints import save_checkpoint
 from cloud_learner.learner_store import AdapterKind, LearnerStore
 from cloud_learner.learning import Learning
 from exporters.errors import ExportError
-from exporters.families.layout_t5 import LayoutT5
 from sync.errors import RejectedError
 from sync.vocabulary import Episode
 
@@ -24,8 +23,12 @@ _RECENT_EPISODES = 12
 class AdapterExport(Protocol):
     """Turns the adapter of a network into the bytes of its file, or refuses."""
 
-    def __call__(self, network: LayoutT5, episodes: Sequence[Episode], steps: int) -> bytes:
-        """The file, after its actions were compared with the phone's on logged episodes."""
+    def __call__(self, network: Any, episodes: Sequence[Episode], steps: int) -> bytes:
+        """The file, after its actions were compared with the phone's on logged episodes.
+
+        Args:
+            network: the family's own.
+        """
         ...
 
 

@@ -15,16 +15,17 @@ from pathlib import Path
 
 import structlog
 
-from cloud_learner.batch import Trajectory, trajectory_of
+from cloud_learner.batch import Trajectory
 from cloud_learner.checkpoints import Checkpoint, load_checkpoint
-from cloud_learner.data_parallel import Replica
 from cloud_learner.delivery import AdapterExport, Delivery
+from cloud_learner.families import Base, Replica, family_of
 from cloud_learner.learner_settings import LearnerSettings
 from cloud_learner.learner_store import AdapterKind, CampaignView, LearnerEpisode, LearnerStore
-from cloud_learner.learning import Learning, identity_of
+from cloud_learner.learning import Learning
+from cloud_learner.picture_patience import PicturePatience
 from cloud_learner.ports import StepScorer
 from cloud_learner.renaming import retold
-from exporters.families.layout_t5 import LayoutT5
+from sync.picture_folder import Pictures
 from sync.vocabulary import FACTORY_RELEASE, Purpose
 
 _LOG = structlog.get_logger()
@@ -43,7 +44,8 @@ class Learner:
     """Everything between the store and the next adapter.
 
     Args:
-        base: the frozen base network; a copy of it is trained.
+        base: the frozen base network, of any family; a copy of it is trained.
+        pictures: of logged screens, for a network that looks at them; None where none are kept.
         cpu_time_s: CPU seconds of this process so far.
         share: see `Learning`.
 
@@ -54,21 +56,23 @@ class Learner:
     def __init__(
         self,
         store: LearnerStore,
-        base: LayoutT5,
+        base: Base,
         *,
         base_digest: str,
         settings: LearnerSettings,
         export: AdapterExport,
         checkpoints_dir: Path,
+        pictures: Pictures | None = None,
         cpu_time_s: Callable[[], float] = time.process_time,
         share: Callable[[Replica], StepScorer] | None = None,
     ) -> None:
-        identity = identity_of(base, base_digest=base_digest, rank=settings.rank)
+        family = family_of(base, pictures)
+        identity = family.identity(base_digest=base_digest, rank=settings.rank)
         loaded = load_checkpoint(checkpoints_dir, network=identity)
         self._store = store
         self._settings = settings
         self._learning = Learning(
-            base,
+            family,
             settings=settings,
             state=loaded or Checkpoint(identity),
             seed=store.campaign().seed,
@@ -76,6 +80,9 @@ class Learner:
             share=share,
         )
         self._delivery = Delivery(store, self._learning, export, directory=checkpoints_dir)
+        self._shown, self._played = (
+            PicturePatience(family.is_here, now_s=time.monotonic) for _ in range(2)
+        )
         self._demonstration_row = 0
         self._read_row = 0
         self._pending: list[Trajectory] = []
@@ -115,7 +122,7 @@ class Learner:
 
     def _warm_up(self, campaign: CampaignView) -> bool:
         self._read_all_demonstrations(campaign)
-        if self._learning.warmed:
+        if self._learning.warmed or self._shown.holds:
             return False
         self._report(self._learning.warm_up(_UPDATES_PER_POLL))
         self._deliver_warm_up()
@@ -138,6 +145,8 @@ class Learner:
         self._prepare(campaign)
         while self._read_training():
             self._rounds(campaign)
+        if self._played.holds:
+            return False
         if self._pending:
             self._round(campaign)
         self._delivery.deliver(f"round-{self.state.round_index:05d}", AdapterKind.UPDATE)
@@ -159,9 +168,10 @@ class Learner:
             pass
 
     def _read_demonstrations(self, campaign: CampaignView) -> bool:
-        read = self._store.episodes_after(
+        stored = self._store.episodes_after(
             self._demonstration_row, purposes=(Purpose.DEMONSTRATE,), limit=_READ_AT_ONCE
         )
+        read = self._shown.ready(stored)
         for one in read:
             self._demonstration_row = one.row
             if one.is_env_error or not one.episode.steps:
@@ -177,16 +187,18 @@ class Learner:
         return bool(read)
 
     def _demonstrate(self, one: LearnerEpisode, group: str) -> None:
-        told = retold(one.episode, copies=self._settings.copies, seed=self._learning.seed)
+        copies = self._settings.copies if self._learning.family.can_be_retold else 0
+        told = retold(one.episode, copies=copies, seed=self._learning.seed)
         for episode in told:
             trajectory = self._trajectory(replace(one, episode=episode), taught=True)
             self._learning.demonstrations[group].add(trajectory)
 
     def _read_training(self) -> int:
         self._read_row = max(self._read_row, self.state.consumed_row)
-        read = self._store.episodes_after(
+        stored = self._store.episodes_after(
             self._read_row, purposes=(Purpose.TRAIN,), limit=_READ_AT_ONCE
         )
+        read = self._played.ready(stored)
         for one in read:
             self._read_row = one.row
             if self._can_learn_from(one):
@@ -234,9 +246,8 @@ class Learner:
         return True
 
     def _trajectory(self, one: LearnerEpisode, *, taught: bool = False) -> Trajectory:
-        trajectory = trajectory_of(
+        trajectory = self._learning.family.trajectory(
             one.episode,
-            self._learning.table,
             row=one.row,
             app=one.app,
             success=bool(one.success),

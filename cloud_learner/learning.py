@@ -14,23 +14,20 @@ from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from cloud_learner.adapter_training import Trainee
 from cloud_learner.algorithm import Algorithm, make_algorithm, mean_figures
 from cloud_learner.anchors import DEMONSTRATION_GROUPS
 from cloud_learner.batch import Trajectory
-from cloud_learner.checkpoints import Checkpoint, NetworkIdentity
-from cloud_learner.data_parallel import Replica
+from cloud_learner.checkpoints import Checkpoint
 from cloud_learner.drill import Drill
 from cloud_learner.errors import CheckpointError
+from cloud_learner.families import Family, Replica
 from cloud_learner.imitation import Imitation, ImitationSettings
 from cloud_learner.learner_settings import LearnerSettings
 from cloud_learner.ports import StepScorer
 from cloud_learner.replay import SuccessMemory
-from cloud_learner.scoring import Scorer
-from exporters.families.layout_t5 import FAMILY, LayoutT5, text_table_of
-from exporters.lora import attach
 
 _LOG = structlog.get_logger()
 _MOST_DEMONSTRATIONS = 10_000
@@ -42,23 +39,11 @@ _SOLVED_WEIGHT = 0.05
 """Weight of the demonstrations of a template that always succeeds; 1.05 of one that never does."""
 
 
-def identity_of(base: LayoutT5, *, base_digest: str, rank: int) -> NetworkIdentity:
-    """What a checkpoint of a learner on this base belongs to."""
-    return NetworkIdentity(FAMILY, base.config.as_dict(), base_digest, rank)
-
-
-def replica_of(base: LayoutT5, adapted: LayoutT5) -> Replica:
-    """What scoring needs of a network with its adapter, the same in every process."""
-    table = text_table_of(base)
-    trainable = [one for one in adapted.parameters() if one.requires_grad]
-    return Replica(Scorer(base, adapted, table), base, table, trainable)
-
-
 class Learning:
     """A network with an adapter that learns.
 
     Args:
-        base: the frozen base network; a copy of it is trained.
+        family: the frozen base, and how its steps are read and scored.
         state: where an earlier process stopped, or a new checkpoint.
         seed: of everything that is drawn.
         cpu_time_s: CPU seconds of this process so far.
@@ -69,7 +54,7 @@ class Learning:
 
     def __init__(
         self,
-        base: LayoutT5,
+        family: Family,
         *,
         settings: LearnerSettings,
         state: Checkpoint,
@@ -85,18 +70,17 @@ class Learning:
         state.learner = settings.name
         self.settings = settings
         self.state = state
-        self.network = attach(copy.deepcopy(base), settings.rank)
+        self.family = family
+        self.network = family.adapted(settings.rank)
         self.demonstrations = {
             group: SuccessMemory(_MOST_DEMONSTRATIONS) for group in DEMONSTRATION_GROUPS
         }
-        self._base = base
         self.seed = seed
         self._cpu_time_s = cpu_time_s
         self._cpu_mark_s = cpu_time_s()
-        replica = replica_of(base, self.network)
-        self.table = replica.table
-        self._policy = replica.scorer if share is None else share(replica)
-        self._trainable = replica.trainable
+        self._replica = family.replica(self.network)
+        self._policy = self._replica.scorer if share is None else share(self._replica)
+        self._trainable = self._replica.trainable
         self._successes: dict[str, deque[bool]] = {}
         self._imitation: Imitation | None = None
         self._algorithm: Algorithm | None = None
@@ -104,7 +88,7 @@ class Learning:
         self._drill = Drill(
             self._policy,
             self._trainable,
-            network=self._base,
+            network=self._replica.network,
             settings=settings.drill,
             demonstrations=self.demonstrations,
             seed=seed,
@@ -152,7 +136,7 @@ class Learning:
         return Imitation(
             self._policy,
             self._trainable,
-            network=self._base,
+            network=self._replica.network,
             settings=settings,
             demonstrations=self.demonstrations,
             seed=self.seed,
@@ -174,14 +158,14 @@ class Learning:
         if self.settings.algorithm is None:
             self._control = self._imitate(self.settings.control)
             return False
-        reference = attach(copy.deepcopy(self._base), self.settings.rank)
+        reference = self.family.adapted(self.settings.rank)
         _restore(reference, self.state.reference)
         reference.requires_grad_(requires_grad=False)
         trainee = Trainee(
             policy=self._policy,
             trainable=self._trainable,
-            reference=Scorer(self._base, reference, self.table),
-            feature_dim=2 * self._base.config.d_model,
+            reference=self.family.replica(reference).scorer,
+            feature_dim=self.family.feature_dim,
             demonstrations=self.demonstrations,
         )
         algorithm = make_algorithm(self.settings.algorithm, trainee, seed=self.seed)
@@ -223,6 +207,7 @@ class Learning:
         return {
             **figures,
             **drilled,
+            **self.family.figures(),
             "version_lag_rounds": sum(lags) / len(lags),
             "version_lag_rounds_max": float(max(lags)),
             "training_success": sum(one.success for one in taken) / max(len(taken), 1),
@@ -289,7 +274,7 @@ def _go_on(algorithm: Algorithm, state: Mapping[str, object]) -> None:
         ) from error
 
 
-def _restore(network: LayoutT5, tensors: Mapping[str, Tensor]) -> None:
+def _restore(network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     wanted = {name: value.shape for name, value in _adapter_state(network).items()}
     found = {name: value.shape for name, value in tensors.items()}
     if wanted != found:
@@ -300,7 +285,7 @@ def _restore(network: LayoutT5, tensors: Mapping[str, Tensor]) -> None:
     network.load_state_dict(tensors, strict=False)
 
 
-def _adapter_state(network: LayoutT5) -> dict[str, Tensor]:
+def _adapter_state(network: nn.Module) -> dict[str, Tensor]:
     """Copies of the adapter's tensors by parameter name."""
     return {
         name: value.detach().clone()

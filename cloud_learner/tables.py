@@ -143,6 +143,7 @@ EPISODE_SCREENS = Table(
     Column("screen", String(64), primary_key=True),
     Column("blob", String(64), ForeignKey("blobs.digest"), nullable=False),
     Index("ix_episode_screens_blob", "blob"),
+    Index("ix_episode_screens_screen", "screen"),
 )
 """Which blob holds the picture of a screen that an episode's steps name."""
 

@@ -96,13 +96,13 @@ def _sample(
     tokens: Sequence[int] = ()
     if shown is not None:
         tokens = _said(action, network) if teaches else [one.choice for one in step.decisions]
-    masks = masks_along(network.masks, tokens) if tokens else None
-    usable = shown is not None and masks is not None
+    usable = shown is not None and masks_along(network.masks, tokens) is not None
+    said = tuple(tokens) if usable else (end,)
     return TextSample(
         shown=shown if shown is not None and usable else Shown((end,)),
-        tokens=tuple(tokens) if usable else (end,),
-        masks=masks if masks is not None and usable else (_only(end, network),),
-        count=len(tokens) if usable else 1,
+        tokens=said,
+        masks=text_masks(said, network),
+        count=len(said),
         action_type=ACTION_TYPES.index(type_name(action)),
         log_mu=step.log_prob,
         usable=usable,
@@ -118,6 +118,11 @@ def _said(action: Action, network: VisionLanguage) -> Sequence[int]:
         return network.answer_tokens(network.language.text_of(action))
     except RejectedError:
         return ()
+
+
+def text_masks(tokens: Sequence[int], network: VisionLanguage) -> Sequence[npt.NDArray[np.bool_]]:
+    """The masks of a sample's tokens; a text that the grammar forbids allows its end alone."""
+    return masks_along(network.masks, tokens) or (_only(network.vocabulary.end, network),)
 
 
 def _only(token: int, network: VisionLanguage) -> npt.NDArray[np.bool_]:

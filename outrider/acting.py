@@ -16,7 +16,7 @@ from sync.vocabulary import FACTORY_RELEASE
 if TYPE_CHECKING:
     from apps_mock.actors import Actors
     from device_runtime.base_files import Quantisation
-    from device_runtime.policy import OnnxPolicy
+    from device_runtime.policies import BasePolicy
     from device_runtime.ports import Decided, Policy, PolicyRequest
     from sync.vocabulary import Release
 
@@ -181,22 +181,21 @@ def installed_actor(
     return Actor(RELEASE, Actors(onnx), installed.release_id, adapter.digest)
 
 
-def _require_base(release: Release, onnx: OnnxPolicy) -> None:
+def _require_base(release: Release, onnx: BasePolicy) -> None:
     """Nothing where `release` belongs to the base of `onnx`.
 
     Raises: RejectedError: "base_mismatch" or "policy_io_mismatch".
     """
-    from sync.policy_io import POLICY_IO_VERSION
     from sync.releases import require_fits
 
-    require_fits(release, base_digest=onnx.base_digest, policy_io_version=POLICY_IO_VERSION)
+    require_fits(release, base_digest=onnx.base_digest, policy_io_version=onnx.policy_io_version)
 
 
-def _base_policy(base: Path | None, cache: Path, quantisation: Quantisation) -> OnnxPolicy:
-    from device_runtime.policy import OnnxPolicy
+def _base_policy(base: Path | None, cache: Path, quantisation: Quantisation) -> BasePolicy:
+    from device_runtime.policies import open_base
     from outrider.graphs import graphs_of
 
-    return OnnxPolicy(graphs_of(base, cache), quantisation=quantisation)
+    return open_base(graphs_of(base, cache), quantisation=quantisation)
 
 
 def _laid(packed: bytes, digest: str, cache: Path) -> Path:

@@ -57,7 +57,7 @@ def learnt_adapter(data: Path, base: LayoutT5, *, base_digest: str) -> dict[str,
         CheckpointError: the checkpoint cannot be read.
     """
     from cloud_learner.checkpoints import load_checkpoint
-    from cloud_learner.learning import identity_of
+    from cloud_learner.families import family_of
     from exporters import lora
 
     cloud = data / "cloud"
@@ -68,7 +68,7 @@ def learnt_adapter(data: Path, base: LayoutT5, *, base_digest: str) -> dict[str,
     rank = rank_of(latest.tensors)
     if rank is None:
         return dict(latest.tensors)
-    identity = identity_of(base, base_digest=base_digest, rank=rank)
+    identity = family_of(base).identity(base_digest=base_digest, rank=rank)
     with TemporaryDirectory(prefix="outrider-export-") as folder:
         # a copy: reading cleans up after dead learners, and this one may be alive
         for file in (cloud / "checkpoints").glob("learner*.pt"):

@@ -79,7 +79,7 @@ def farm(
         stop_on_signals,
     )
     from outrider.owned_phone import free_phone
-    from outrider.screen_wiring import remote_settings, screen_permit, screen_plan
+    from outrider.screen_wiring import remote_settings, screen_permit, screen_plan, seen_exactly
     from sync.clock import SystemClock
     from sync.messages import Role
     from sync.vocabulary import new_uuid7
@@ -108,6 +108,8 @@ def farm(
     for path in policy or ():
         read_policy_file(path)  # a file that cannot be used is told here, not by a worker
     release = open_policy(settings)
+    if release is not None and release.wants_picture:
+        settings = seen_exactly(settings)
     recipe = FarmRecipe(
         settings.device_id,
         None if release is None else settings.graphs_dir,

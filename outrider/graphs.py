@@ -46,9 +46,9 @@ def graphs_of(base: Path | None, cache: Path) -> Path:
     if (carried := graphs_beside(source)) is not None:
         return carried
     try:
-        from exporters.base import ensure_exported
+        from exporters.opened_base import exported_graphs
 
-        return ensure_exported(source, cache)
+        return exported_graphs(source, cache)
     except ModuleNotFoundError as error:
         raise MisuseError(
             f"{source} carries no graphs and {error.name} is absent: pip install 'outrider[cloud]'"

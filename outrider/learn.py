@@ -63,10 +63,11 @@ def learn(
     from cloud_learner.learner import Learner as LearnerLoop
     from cloud_learner.learner_store import LearnerStore
     from cloud_learner.process_group import joined, place_of
+    from cloud_learner.screen_pictures import ScreenPictures
     from cloud_learner.settings import ServiceSettings
     from cloud_learner.store import Database, sqlite_url
-    from exporters.adapter_export import AdapterExporter
-    from exporters.base import DEFAULT_BASE_DIR, base_digest, ensure_exported, load_base
+    from exporters.opened_base import open_base
+    from exporters.shipped import DEFAULT_BASE_DIR
     from outrider.device_wiring import stop_on_signals
     from sync.clock import SystemClock
 
@@ -82,22 +83,18 @@ def learn(
     file = paths.cloud_dir / "cloud.db"
     if database is None and not file.is_file():
         raise MisuseError(f"{data} holds no cloud database; start `outrider cloud serve` first")
-    network = load_base(source)
-    digest = base_digest(network)
+    learnt_on = open_base(source, data / "base")
     opened = Database(database or sqlite_url(file), migrate=False)
+    pictures = ScreenPictures(opened, paths.cloud_dir / "blobs").read
     with joined(place), sharing(place) as share, stop_on_signals() as stop:
         loop = LearnerLoop(
             LearnerStore(opened, adapters_dir=paths.adapters_dir, clock=SystemClock()),
-            network,
-            base_digest=digest,
+            learnt_on.network,
+            base_digest=learnt_on.digest,
             settings=settings,
-            export=AdapterExporter(
-                network,
-                base_digest=digest,
-                graphs_dir=ensure_exported(source, data / "base"),
-                rank=settings.rank,
-            ),
+            export=learnt_on.exporter(rank=settings.rank, pictures=pictures),
             checkpoints_dir=paths.cloud_dir / "checkpoints",
+            pictures=pictures,
             share=share,
         )
         out.event(
@@ -124,18 +121,15 @@ def learn(
 
 def _share_the_work(place: Place, source: Path, rank: int) -> None:
     """Score for the first process until it ends, whatever the terminal says meanwhile."""
-    import copy
-
     from cloud_learner.data_parallel import serve
-    from cloud_learner.learning import replica_of
+    from cloud_learner.families import family_of
     from cloud_learner.process_group import joined
-    from exporters.base import load_base
-    from exporters.lora import attach
+    from exporters.opened_base import load_network
     from outrider.interrupts import on_interrupt
 
-    network = load_base(source)
+    family = family_of(load_network(source))
     with joined(place), on_interrupt(lambda: None):
-        serve(replica_of(network, attach(copy.deepcopy(network), rank)))
+        serve(family.replica(family.adapted(rank)))
 
 
 def learner_settings(

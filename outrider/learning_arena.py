@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING
 
 from apps_mock.actors import Actors
 from apps_mock.farm import play
-from cloud_learner.batch import Trajectory, trajectory_of
+from cloud_learner.batch import Trajectory
 from cloud_learner.batches import Practice, shown_again, training
 from cloud_learner.checkpoints import Checkpoint, load_checkpoint, save_checkpoint
 from cloud_learner.curriculum import CurriculumSettings
+from cloud_learner.families import LayoutFamily
 from cloud_learner.learner_settings import LearnerSettings, group_size_of
-from cloud_learner.learning import Learning, identity_of
+from cloud_learner.learning import Learning
 from cloud_learner.renaming import retold
 from device_runtime.policy import OnnxPolicy
 from exporters.adapter_export import AdapterExporter
@@ -97,7 +98,8 @@ class Arena:
     ) -> None:
         base = load_base(start.base)
         digest = base_digest(base)
-        identity = identity_of(base, base_digest=digest, rank=learner.rank)
+        family = LayoutFamily(base)
+        identity = family.identity(base_digest=digest, rank=learner.rank)
         state = load_checkpoint(folder, network=identity) or Checkpoint(identity)
         self.record = read_record(folder, state.round_index)
         self._settings = settings
@@ -105,7 +107,7 @@ class Arena:
         self._folder = folder
         self._other_cpu_s = 0.0
         self._learning = Learning(
-            base, settings=learner, state=state, seed=seed, cpu_time_s=self._learner_cpu_s
+            family, settings=learner, state=state, seed=seed, cpu_time_s=self._learner_cpu_s
         )
         self._policy = OnnxPolicy(start.graphs)
         self._export = AdapterExporter(
@@ -239,9 +241,8 @@ class Arena:
         return trajectory
 
     def _encoded(self, episode: Episode, *, success: bool, taught: bool = False) -> Trajectory:
-        return trajectory_of(
+        return self._learning.family.trajectory(
             episode,
-            self._learning.table,
             row=0,
             app=self._apps[episode.assignment.template],
             success=success,

@@ -114,7 +114,6 @@ class Loop:
         from device_runtime.installer import enrol
         from device_runtime.slots import PhoneBase
         from sync.clock import SystemClock
-        from sync.policy_io import POLICY_IO_VERSION
         from sync.repository import Repository
 
         assert self._broker is not None
@@ -122,9 +121,8 @@ class Loop:
         repository = Repository.create(
             self._folder / "tuf", self._folder / "keys", clock=SystemClock()
         )
-        base = PhoneBase(
-            json.loads((graphs / "base.json").read_text())["digest"], POLICY_IO_VERSION
-        )
+        described = json.loads((graphs / "base.json").read_text())
+        base = PhoneBase(described["digest"], described["policy_io_version"])
         history = repository.root_history()
         for device_id in (FARM, PHONE):
             enrol(self._folder / "phones" / device_id, repository.root_bytes, base, history)

@@ -5,6 +5,8 @@ Nothing of it is made where the device's own setting says no.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from device_runtime.conditions import MAINS, ReadsConditions
 from device_runtime.remote_settings import RemoteSettings
 from device_runtime.screen_encoder import ScreenForm
@@ -22,6 +24,14 @@ def remote_settings(settings: Settings) -> RemoteSettings:
         "upload_screens": float(settings.upload_screens),
     }
     return RemoteSettings(settings.phone_dir, clock=SystemClock(), own=own)
+
+
+def seen_exactly(settings: Settings) -> Settings:
+    """The settings of a farm whose policy looks at pictures: they are sent, every pixel of them.
+
+    What is learnt must be what the policy saw, or its probabilities are not those of the step.
+    """
+    return replace(settings, upload_screens=True, screens_width_px=0, screens_quality=0)
 
 
 def screen_permit(

@@ -118,6 +118,7 @@ def check(wanted: Wanted, data: Path | None) -> Path:
     from cloud_learner.errors import SettingsError
     from cloud_learner.settings_file import read_settings
     from exporters.base import read_card
+    from exporters.checkpoint_folder import is_checkpoint
     from exporters.errors import BaseFilesError
     from exporters.shipped import base_without
     from sync.local_ports import require_free
@@ -131,7 +132,8 @@ def check(wanted: Wanted, data: Path | None) -> Path:
     campaign = {name: getattr(wanted, name) for name in ("app", "env_steps", "minutes", "seed")}
     try:
         read_settings(wanted.config, data_dir=data or Path("data"), campaign=campaign)
-        read_card(source)
+        if not is_checkpoint(source):
+            read_card(source)
     except (SettingsError, BaseFilesError) as error:
         raise MisuseError(str(error)) from error
     for port in (wanted.port, wanted.broker_port):
@@ -142,9 +144,9 @@ def check(wanted: Wanted, data: Path | None) -> Path:
 
 def _exported(source: Path, folder: Path) -> Path:
     """The base's graphs in the folder; made there if they are not."""
-    from exporters.base import ensure_exported
+    from exporters.opened_base import exported_graphs
 
-    return ensure_exported(source, folder / "base")
+    return exported_graphs(source, folder / "base")
 
 
 @contextmanager

@@ -5,7 +5,6 @@ python -m tests.learner_ranks STORE      be rank 1 of 2, over the file STORE
 
 from __future__ import annotations
 
-import copy
 import os
 import subprocess
 import sys
@@ -16,10 +15,9 @@ from pathlib import Path
 import torch
 from torch import distributed as dist
 
-from cloud_learner.data_parallel import Replica, serve
-from cloud_learner.scoring import Scorer
-from exporters.families.layout_t5 import LayoutT5, LayoutT5Config, text_table_of
-from exporters.lora import attach
+from cloud_learner.data_parallel import serve
+from cloud_learner.families import LayoutFamily, Replica
+from exporters.families.layout_t5 import LayoutT5, LayoutT5Config
 
 ROOT = Path(__file__).resolve().parents[1]
 WAIT_S = 60.0
@@ -35,14 +33,13 @@ def made_replica() -> Replica:
         for head in (base.type_head, base.pointer_query, base.word_head):
             head.weight.mul_(3)
     base.eval().requires_grad_(requires_grad=False)
-    adapted = attach(copy.deepcopy(base), 4).eval()
-    trainable = [one for one in adapted.parameters() if one.requires_grad]
+    family = LayoutFamily(base)
+    replica = family.replica(family.adapted(4))
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
-        for one in trainable:
+        for one in replica.trainable:
             one.add_(torch.randn(one.shape, generator=generator) * 0.1)
-    table = text_table_of(base)
-    return Replica(Scorer(base, adapted, table), base, table, trainable)
+    return replica
 
 
 @contextmanager

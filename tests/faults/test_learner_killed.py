@@ -16,7 +16,7 @@ import torch
 from sqlalchemy import select
 
 from cloud_learner.checkpoints import load_checkpoint
-from cloud_learner.learning import identity_of
+from cloud_learner.families import family_of
 from cloud_learner.store import Database, sqlite_url
 from cloud_learner.tables import ADAPTERS, LEARNER_METRICS, LEARNER_STATE
 from sync.adapter_file import unpack
@@ -35,7 +35,7 @@ class Campaign:
         self.folder = folder
         self.rounds = rounds
         self._process = process
-        self._network = identity_of(made_network(), base_digest=DIGEST, rank=SETTINGS.rank)
+        self._network = family_of(made_network()).identity(base_digest=DIGEST, rank=SETTINGS.rank)
 
     def run(self, **order: Any) -> int:
         """Let one learner live as ordered; its exit status."""

@@ -56,7 +56,7 @@ def shared(tmp_path_factory):
 
 def trajectories(episodes, replica):
     return [
-        trajectory_of(one, replica.table, row=row, app="tickets", success=row % 2 == 0)
+        trajectory_of(one, replica.scorer._table, row=row, app="tickets", success=row % 2 == 0)
         for row, one in enumerate(episodes, start=1)
     ]
 

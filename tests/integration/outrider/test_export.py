@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cloud_learner.checkpoints import Checkpoint, save_checkpoint
-from cloud_learner.learning import identity_of
+from cloud_learner.families import family_of
 from device_runtime.policy import OnnxPolicy
 from exporters import lora, parity
 from exporters.base import load_base, save_base
@@ -134,7 +134,7 @@ def test_the_learners_own_values_are_taken_and_its_files_left_alone(base, adapte
     lora.load_tensors(learnt, tensors)
     values = {name: one for name, one in learnt.named_parameters() if ".lora_" in name}
     cloud = tmp_path / "cloud"
-    identity = identity_of(network, base_digest=digest_of(base), rank=4)
+    identity = family_of(network).identity(base_digest=digest_of(base), rank=4)
     save_checkpoint(
         cloud / "checkpoints",
         Checkpoint(identity, adapter={k: v.detach() for k, v in values.items()}),
