@@ -7,11 +7,12 @@ needs a bearer token: to read, or to operate. Each topic has its routes in a mod
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
-from cloud_learner import api_blobs, api_fleet, api_lineage, api_reports, api_staged
+from cloud_learner import api_blobs, api_files, api_fleet, api_lineage, api_reports, api_staged
 from cloud_learner.api_guard import guard
 from cloud_learner.api_reports import Sources
 from cloud_learner.blob_store import BlobStore
@@ -20,6 +21,7 @@ from cloud_learner.fleet_desk import FleetDesk
 from cloud_learner.lineage_store import LineageStore
 from cloud_learner.staged_desk import StagedDesk
 from cloud_learner.tokens import Scope
+from sync.clock import Clock
 from sync.errors import BrokerError, RejectedError, TransientError
 
 _STATUS = {
@@ -41,6 +43,8 @@ class ApiParts:
     sources: Sources
     enroller: Enroller
     lineage: LineageStore
+    tuf_dir: Path
+    clock: Clock
     blobs: BlobStore
     staged: StagedDesk
 
@@ -57,6 +61,9 @@ def build_api(parts: ApiParts) -> FastAPI:
         api_fleet.reading(sources.desk, guarded_by=reads),
         api_fleet.operating(sources.desk, guarded_by=operates),
         api_lineage.lineage_routes(parts.lineage, sources.token),
+        api_files.file_routes(
+            parts.tuf_dir, devices=sources.desk.store, token=sources.token, clock=parts.clock
+        ),
         api_staged.reading_staged(parts.staged, guarded_by=reads),
         api_staged.operating_staged(parts.staged, guarded_by=operates),
         api_blobs.blob_routes(parts.blobs, sources.token),

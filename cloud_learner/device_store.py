@@ -113,6 +113,14 @@ class DeviceStore:
             )
         return str(control["control_id"])
 
+    def public_key(self, device_id: str) -> bytes | None:
+        """The key of an enrolled device; None for any other, and once it was revoked."""
+        with self._database.read() as connection:
+            row = device_rows.find(connection, device_id)
+        if row is None or not row["public_key"] or row["revoked_at_ms"]:
+            return None
+        return bytes.fromhex(row["public_key"])
+
     def rotate(self, device_id: str, *, days: float) -> int:
         """Ask for new credentials of an enrolled device; the version that they will have.
 

@@ -184,6 +184,8 @@ class CloudService:
                 ),
                 Enroller(self._desk.claims, self._admission),
                 LineageStore(self._database),
+                self._settings.tuf_dir,
+                self._clock,
                 self._blobs,
                 StagedDesk(
                     self._staged_store,

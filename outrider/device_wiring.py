@@ -45,17 +45,17 @@ from outrider.graphs import cache_dir, graphs_of
 from outrider.interrupts import on_interrupt
 from outrider.output import Output
 from outrider.parent import stop_without_parent
+from outrider.release_files import fetch_from
 from outrider.screen_wiring import blob_settings, remote_settings
 from sync.adapter_file import AdapterFile, FloatArray
 from sync.broker_address import MqttAddress, parse_url
 from sync.clock import Clock, SystemClock
 from sync.cohorts import CohortPhone, phone_of_birth
 from sync.database import open_database, transaction
-from sync.errors import RejectedError
 from sync.messages import Birth, Role
 from sync.outbox import enqueue
 from sync.policy_io import POLICY_IO_VERSION
-from sync.published import is_base_target
+from sync.published import is_large_target
 from sync.resumed_fetch import ResumedFetch
 from sync.server_clock import ServerClock
 from sync.session import DeviceSession
@@ -367,14 +367,6 @@ def _installer(
 
     clock = SystemClock()
 
-    def fetch_from(path: str, offset: int) -> Iterator[bytes]:
-        try:
-            yield from session.fetch(path, offset=offset)
-        except RejectedError as error:
-            if error.reason == "missing":
-                raise FileNotFoundError(path) from error
-            raise
-
     def report(transition: Transition) -> None:
         # Called on the follower's thread, so through a connection of its own.
         with closing(open_database(settings.database)) as conn, transaction(conn):
@@ -385,7 +377,9 @@ def _installer(
         settings.phone_dir,
         TrustedClient(
             trust_dir,
-            ResumedFetch(fetch_from, trust_dir / "pieces", is_large=is_base_target),
+            ResumedFetch(
+                fetch_from(settings, session), trust_dir / "pieces", is_large=is_large_target
+            ),
         ),
         phone=phone,
         base=PhoneBase(policy.base_digest, policy.policy_io_version),

@@ -201,9 +201,17 @@ def read_served(directory: Path, path: str) -> bytes:
 
     Raises: FileNotFoundError: no such file, or a path that leads out of the repository.
     """
-    if not _SERVED.fullmatch(path):
+    return served_path(directory, path).read_bytes()
+
+
+def served_path(directory: Path, path: str) -> Path:
+    """Where a served file of the repository in `directory` is.
+
+    Raises: FileNotFoundError: no such file, or a path that leads out of the repository.
+    """
+    if not _SERVED.fullmatch(path) or not (directory / path).is_file():
         raise FileNotFoundError(path)
-    return (directory / path).read_bytes()
+    return directory / path
 
 
 def _parse(role: type[_Role], path: Path) -> Metadata[_Role]:
@@ -232,9 +240,9 @@ def base_path(digest: str) -> str:
     return f"bases/{digest}/{BASE_ENTRY}"
 
 
-def is_base_target(path: str) -> bool:
-    """Whether a served file is a base network, by far the largest of what is served."""
-    return path.startswith("targets/bases/")
+def is_large_target(path: str) -> bool:
+    """Whether a served file is an adapter or a base: what is worth going on with after a break."""
+    return path.startswith("targets/") and path.endswith((f".{ADAPTER_ENTRY}", f".{BASE_ENTRY}"))
 
 
 def channel_path(channel: str) -> str:

@@ -10,13 +10,16 @@ from device_runtime.held_bases import HeldBases
 from device_runtime.slots import Slots
 from sync.base_file import pack_base, packed_base_digest
 from sync.errors import FetchInterruptedError, RejectedError
-from sync.published import is_base_target
 from sync.releases import read_bundle
 from sync.resumed_fetch import ResumedFetch
 from sync.trust import TrustedClient
 
 NEW = "c" * 64
 VERSION = "1"
+
+
+def is_base_target(path):
+    return path.startswith("targets/bases/")
 
 
 def base_folder(folder, digest=NEW, content=b"weights" * 1000):
