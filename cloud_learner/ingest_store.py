@@ -74,7 +74,7 @@ def record_message(connection: Connection, received: Received, *, now_ms: int) -
     device_rows.note(connection, received, now_ms=now_ms)
     match received.message:
         case Birth():
-            record_birth(connection, received.message, now_ms=now_ms)
+            record_birth(connection, received.message, received.install_id, now_ms=now_ms)
         case Offline():
             record_offline(connection, received.message)
         case Health():
@@ -95,12 +95,20 @@ def record_message(connection: Connection, received: Received, *, now_ms: int) -
             count(connection, "unexpected_messages")
 
 
-def record_birth(connection: Connection, birth: Birth, *, now_ms: int) -> None:
-    """A device is there. A birth that was overtaken by a newer one changes nothing."""
+def record_birth(
+    connection: Connection, birth: Birth, install_id: str = "", *, now_ms: int
+) -> None:
+    """A device is there. A birth that was overtaken by a newer one changes nothing.
+
+    A device with a new database (wiped, or damaged) counts its epochs anew: nothing is known of its
+    installation yet.
+    """
     known = connection.execute(
         select(PHONES.c.boot_id, PHONES.c.epoch).where(PHONES.c.device_id == birth.device_id)
     ).first()
-    if known is not None and birth.epoch < known.epoch:
+    is_older = known is not None and birth.epoch < known.epoch
+    is_same = known is not None and birth.boot_id == known.boot_id
+    if is_older and (is_same or _is_known_install(connection, birth.device_id, install_id)):
         return
     if known is not None and known.boot_id != birth.boot_id:
         reopen_assignments(connection, birth.device_id)
@@ -123,6 +131,20 @@ def record_birth(connection: Connection, birth: Birth, *, now_ms: int) -> None:
     }
     upsert(connection, PHONES, row, keep=("first_seen_ms", "health"))
     record_installation(connection, birth.device_id, birth.release_id, now_ms=now_ms)
+
+
+def _is_known_install(connection: Connection, device_id: str, install_id: str) -> bool:
+    """Whether a row of this installation is stored; one without a name counts as known."""
+    if not install_id:
+        return True
+    return any(
+        connection.execute(
+            select(table.c.seq)
+            .where(table.c.device_id == device_id, table.c.install_id == install_id)
+            .limit(1)
+        ).first()
+        for table in (EPISODES, DEVICE_EVENTS)
+    )
 
 
 def record_offline(connection: Connection, offline: Offline) -> None:

@@ -268,6 +268,22 @@ def test_a_birth_that_was_overtaken_changes_nothing(ingest, reports):
     assert reports.phones()[0]["channel"] == "canary"
 
 
+def test_a_device_with_a_new_database_is_there_though_its_epochs_begin_anew(ingest, reports):
+    born(ingest, boot="b1", epoch=57)
+    ingest.commit([received(upload())])
+    wiped = Birth(device_id=DeviceId("farm-1"), boot_id="b2", epoch=1, channel="canary")
+    ingest.commit([replace(received(wiped, stream="live"), install_id="i2", boot_id="b2")])
+    assert (reports.phones()[0]["channel"], reports.phones()[0]["epoch"]) == ("canary", 1)
+
+
+def test_a_birth_of_an_earlier_boot_that_comes_late_changes_nothing(ingest, reports):
+    born(ingest, boot="b1", epoch=1, channel="stable")
+    ingest.commit([received(upload())])
+    born(ingest, boot="b2", epoch=2, channel="canary")
+    born(ingest, boot="b1", epoch=1, channel="stable")
+    assert reports.phones()[0]["channel"] == "canary"
+
+
 def test_a_restarted_device_is_sent_again_what_it_has_not_played(ingest, campaign, database):
     born(ingest, boot="b1")
     issue(campaign, ASSIGNED)
