@@ -21,6 +21,7 @@ from cloud_learner.release_store import ReleaseRow, ReleaseStore
 from cloud_learner.report_store import EpisodeFilter, Fields, ReportStore
 from cloud_learner.summary import JsonObject, curve
 from cloud_learner.tokens import Scope, TokenFile
+from sync.cloud_link import CloudCounters
 
 Limit = Annotated[int, Query(ge=1, le=1000)]
 After = Annotated[int, Query(ge=0)]
@@ -33,6 +34,7 @@ class Sources:
     Attributes:
         broker_connected: whether the service has a connection to the broker now.
         summary: the campaign's figures so far; None before one began.
+        wire: what the service's session counted since its start.
     """
 
     reports: ReportStore
@@ -41,6 +43,7 @@ class Sources:
     token: TokenFile
     broker_connected: Callable[[], bool]
     summary: Callable[[], JsonObject | None]
+    wire: Callable[[], CloudCounters]
 
 
 def open_routes(parts: Sources) -> APIRouter:
@@ -168,6 +171,7 @@ def _prometheus(parts: Sources) -> str:
     learner = parts.reports.learner()
     values: dict[str, float] = dict(parts.reports.counts())
     values |= parts.desk.counts()
+    values |= {f"wire_{name}": count for name, count in asdict(parts.wire()).items()}
     values["releases"] = len(parts.releases.all())
     values["broker_connected"] = float(parts.broker_connected())
     values["learner_cpu_seconds"] = float(learner.get("cpu_s", 0.0))

@@ -181,6 +181,7 @@ class CloudService:
                     token=self._token,
                     broker_connected=lambda: self._session.connected,
                     summary=self.summary,
+                    wire=lambda: self._session.stats().counters,
                 ),
                 Enroller(self._desk.claims, self._admission),
                 LineageStore(self._database),

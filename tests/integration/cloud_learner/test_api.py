@@ -56,6 +56,8 @@ def test_metrics_are_open_and_in_prometheus_form(client):
     assert answer.headers["content-type"].startswith("text/plain")
     assert float(lines["outrider_episodes"]) == 14
     assert float(lines["outrider_broker_connected"]) == 1
+    assert float(lines["outrider_wire_unknown_fields"]) == 0
+    assert float(lines["outrider_wire_received"]) > 0
 
 
 @pytest.mark.parametrize(
