@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Annotated
 
@@ -101,12 +102,13 @@ def watch_devices(
     json: JsonLines = False,
 ) -> None:
     """Show what changes on the fleet as it comes, until Ctrl-C."""
-    from outrider.device_wiring import stop_on_signals
+    from outrider.interrupts import on_interrupt
 
     out = Output(json_lines=json)
     changes = 0
+    stop = threading.Event()
     with (
-        stop_on_signals() as stop,
+        on_interrupt(stop.set),
         fleet_api(data=data, database=database, url=url, token=token, authority=authority) as api,
     ):
         revision = int(api.get("/v1/fleet/changes", after=-1)["revision"])
