@@ -16,16 +16,23 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+import psutil
+
 from sync import outbox
-from sync.broker import BrokerProcess
+from sync.broker import SERVICE, BrokerProcess
+from sync.broker_address import MqttProtocol
+from sync.broker_server import BrokerServer
 from sync.codec import encode_body, encode_episode
 from sync.database import open_database, transaction
 from sync.fetch import DirectoryFiles
 from sync.messages import Birth, EpisodeUpload
+from sync.mosquitto_server import MosquittoServer
 from sync.mqtt import PahoTransport
+from sync.nats_server import NatsServer
 from sync.session import CloudSession, DeviceSession, Received
 from sync.vocabulary import (
     Assignment,
@@ -114,15 +121,31 @@ class Store:
         return {}
 
 
-def run(folder: Path, *, devices: int, uploads: int) -> dict[str, float]:
+WAYS: dict[str, BrokerServer] = {
+    "nats-3.1.1": NatsServer(),
+    "mosquitto-3.1.1": MosquittoServer(),
+    "mosquitto-5": MosquittoServer(),
+}
+
+
+def run(folder: Path, *, devices: int, uploads: int, way: str) -> dict[str, float]:
     """Measure `uploads` uploads of each of `devices` devices."""
     random = Random(1)
-    broker = BrokerProcess(folder / "broker", fleet="bench")
+    broker = BrokerProcess(folder / "broker", fleet="bench", server=WAYS[way])
     names = [f"device-{number}" for number in range(devices)]
     broker.add_devices(names)
+    began_s = time.perf_counter()
     broker.start()
+    start_s, began_s = time.perf_counter() - began_s, time.perf_counter()
+    broker.add_device("one-more")
+    add_s = time.perf_counter() - began_s
+
+    def transport(name: str) -> PahoTransport:
+        protocol = MqttProtocol(way.partition("-")[2])
+        return PahoTransport(replace(broker.address(name), protocol=protocol))
+
     cloud = CloudSession(
-        transport=PahoTransport(broker.address()),
+        transport=transport(SERVICE),
         fleet="bench",
         ingest=Store(folder / "cloud.db").commit,
         files=DirectoryFiles(folder),
@@ -131,7 +154,7 @@ def run(folder: Path, *, devices: int, uploads: int) -> dict[str, float]:
     cloud.wait_connected(WAIT_S)
     sessions = [
         DeviceSession(
-            transport=PahoTransport(broker.address(name)),
+            transport=transport(name),
             database=folder / f"{name}.db",
             fleet="bench",
             birth=Birth(device_id=DeviceId(name)),
@@ -161,6 +184,8 @@ def run(folder: Path, *, devices: int, uploads: int) -> dict[str, float]:
             put(which, number)
     drained = all(session.wait_drained(WAIT_S) for session in sessions)
     wall_s, cpu_s = time.perf_counter() - began_s, time.process_time() - cpu_s
+    child = psutil.Process(broker.pid)
+    broker_cpu, broker_bytes = child.cpu_times(), child.memory_info().rss
     resent = sum(session.stats().counters.resent for session in sessions)
     for session in sessions:
         session.close()
@@ -175,6 +200,10 @@ def run(folder: Path, *, devices: int, uploads: int) -> dict[str, float]:
         "body_bytes": round(statistics.mean(len(b.data) for row in bodies for b in row)),
         "way_there_and_back_ms_p50": round(1000 * statistics.median(ways_s), 1),
         "resent": resent,
+        "broker_start_ms": round(1000 * start_s, 1),
+        "broker_add_account_ms": round(1000 * add_s, 1),
+        "broker_cpu_ms_per_upload": round(1000 * (broker_cpu.user + broker_cpu.system) / total, 2),
+        "broker_mib": round(broker_bytes / 2**20, 1),
     }
 
 
@@ -183,9 +212,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--devices", type=int, default=4)
     parser.add_argument("--uploads", type=int, default=250, help="per device")
+    parser.add_argument("--way", choices=sorted(WAYS), default="nats-3.1.1", help="broker and MQTT")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        figures = run(Path(folder), devices=arguments.devices, uploads=arguments.uploads)
+        figures = run(
+            Path(folder), devices=arguments.devices, uploads=arguments.uploads, way=arguments.way
+        )
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
     )
@@ -193,6 +225,7 @@ def main() -> None:
         json.dumps(
             {
                 "bench": "wire",
+                "way": arguments.way,
                 "devices": arguments.devices,
                 "uploads": arguments.devices * arguments.uploads,
                 **figures,

@@ -20,6 +20,7 @@ from cloud_learner.algorithm_settings import ALGORITHMS
 from exporters.shipped import CARD_FILE, DEFAULT_BASE_DIR, base_without
 from outrider.cli import COMMANDS
 from sync.messages import KINDS
+from sync.requirements import REQUIREMENTS
 from sync.topics import TABLE, Direction
 
 DOCS = Path(__file__).resolve().parent
@@ -86,6 +87,14 @@ def message_table() -> str:
         fields = ", ".join(f"`{one.name}`" for one in dataclasses.fields(message))
         rows.append((f"`{kind}`", _first_line(message.__doc__), fields))
     return _table(("message", "what it says", "fields"), rows)
+
+
+def requirement_table() -> str:
+    """What must hold on the wire: one row each, from `sync.requirements`."""
+    rows = [
+        (f"`{one.id}`", one.who.value, one.text.replace("|", "\\|")) for one in REQUIREMENTS
+    ]
+    return _table(("id", "who", "what"), rows)
 
 
 def error_trees() -> str:
@@ -300,6 +309,7 @@ TABLES = {
     "endpoints": endpoint_table,
     "errors": error_trees,
     "messages": message_table,
+    "requirements": requirement_table,
     "templates": template_tables,
     "topics": topic_table,
 }
