@@ -56,7 +56,7 @@ from sync.messages import Birth, Role
 from sync.outbox import enqueue
 from sync.policy_io import POLICY_IO_VERSION
 from sync.published import is_large_target
-from sync.resumed_fetch import ResumedFetch
+from sync.resumed_fetch import LeastRate, ResumedFetch
 from sync.server_clock import ServerClock
 from sync.session import DeviceSession
 from sync.trust import TrustedClient
@@ -378,7 +378,9 @@ def _installer(
         TrustedClient(
             trust_dir,
             ResumedFetch(
-                fetch_from(settings, session), trust_dir / "pieces", is_large=is_large_target
+                LeastRate(fetch_from(settings, session), clock=clock),
+                trust_dir / "pieces",
+                is_large=is_large_target,
             ),
         ),
         phone=phone,

@@ -1,12 +1,19 @@
-"""Large files fetched in pieces that outlive a lost connection, and the process."""
+"""Large files in pieces that outlive a lost connection and the process, and none too slowly."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
+from sync.clock import Clock
 from sync.errors import FetchInterruptedError
+
+GRACE_S: Final = 60.0
+"""How long any file may take."""
+LEAST_BYTES_PER_S: Final = 512
+"""What a file has to come at from then on, on average."""
 
 FetchFrom = Callable[[str, int], Iterator[bytes]]
 """The chunks of a file, by its path, from an offset on; it raises as a `trust.Fetch` does."""
@@ -64,3 +71,32 @@ class ResumedFetch:
         for other in self._folder.glob("*"):
             if other != kept:
                 other.unlink(missing_ok=True)
+
+
+class LeastRate:
+    """A `FetchFrom` that gives up a file that comes too slowly; what came of it is not lost.
+
+    Whoever serves a byte now and then would otherwise hold a phone at one file for ever, with every
+    deadline kept.
+    """
+
+    def __init__(self, fetch_from: FetchFrom, *, clock: Clock) -> None:
+        self._fetch_from = fetch_from
+        self._clock = clock
+
+    def __call__(self, path: str, offset: int) -> Iterator[bytes]:
+        """The chunks from `offset` on.
+
+        Raises: FetchInterruptedError: too slow; `offset` says where to go on.
+        """
+        begun_s, begun_at = self._clock.monotonic_s(), offset
+        for chunk in self._fetch_from(path, offset):
+            offset += len(chunk)
+            yield chunk
+            waited_s = self._clock.monotonic_s() - begun_s
+            if waited_s > GRACE_S and offset - begun_at < LEAST_BYTES_PER_S * waited_s:
+                raise FetchInterruptedError(
+                    f"{path} came at less than {LEAST_BYTES_PER_S} bytes a second: try again",
+                    path=path,
+                    offset=offset,
+                )
