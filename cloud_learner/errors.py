@@ -13,6 +13,7 @@ ProjectError
 │   ├── JudgeUnusableError           RejectedError: a judge that refuses every request alike
 │   ├── JudgeLedgerError             IntegrityError: what judges said cannot be read or kept
 │   ├── PhoneLogError                IntegrityError: a phone's log cannot be read
+│   ├── StoreDamagedError            IntegrityError: the database's file is broken
 │   └── StoreMismatchError           IntegrityError: the database is of another version
 └── (a message that ingest refuses is a `RejectedError` of `sync`, with its reason code)
 """
@@ -96,6 +97,10 @@ class PhoneLogError(LearnerError, IntegrityError):
 
 class StoreMismatchError(LearnerError, IntegrityError):
     """The database was written by another version of the service."""
+
+
+class StoreDamagedError(LearnerError, IntegrityError):
+    """The database's file is broken: nothing more is stored, and nothing acknowledged."""
 
 
 class CheckpointError(LearnerError, IntegrityError):

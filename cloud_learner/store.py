@@ -18,15 +18,20 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, Engine, Table, create_engine, event, func, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 
-from cloud_learner.errors import StoreMismatchError, StoreUnavailableError
+from cloud_learner.errors import (
+    StoreDamagedError,
+    StoreMismatchError,
+    StoreUnavailableError,
+)
 from cloud_learner.tables import COUNTERS, EPISODES
 from sync.vocabulary import EndReason, Purpose
 
 Row = Mapping[str, Any]  # column name to value: what a database driver returns has no static type
 BUSY_TIMEOUT_MS = 20_000
 _WRITE = "outrider_write"
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 def sqlite_url(path: Path) -> str:
@@ -44,6 +49,7 @@ class Database:
     Raises:
         StoreMismatchError: the database was written by a newer version.
         StoreUnavailableError: it cannot be reached.
+        StoreDamagedError: its file is broken.
     """
 
     def __init__(self, url: str, *, migrate: bool = True) -> None:
@@ -146,6 +152,13 @@ def _translated() -> Iterator[None]:
     except OperationalError as error:
         raise StoreUnavailableError(
             f"the cloud database cannot be used now ({error.orig}); retry, or check --database"
+        ) from error
+    except DatabaseError as error:
+        if getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF not in _DAMAGED:
+            raise
+        raise StoreDamagedError(
+            f"the cloud database is damaged ({error.orig}); move its file away and put a backup in "
+            "its place, or start with none: phones send again what was not acknowledged"
         ) from error
 
 

@@ -189,9 +189,9 @@ class FaultFleet:
             part.tend()
 
     def wait_playing(self) -> bool:
-        """Wait until every phone has logged something; False where one does not within a minute."""
+        """Wait until the cloud has an episode of every phone; False after a minute without."""
         return self._wait(
-            START_S, lambda: all(logged(phone.order.database) for phone in self.phones)
+            START_S, lambda: all(acknowledged(phone.order.database) for phone in self.phones)
         )
 
     def settle(self, timeout_s: float) -> bool:
@@ -255,9 +255,10 @@ def rows_waiting(database: Path) -> int:
     return next(counted, 1)
 
 
-def logged(database: Path) -> int:
-    """Episodes in a phone's log."""
-    return next(_ask(database, "SELECT count(*) FROM episodes"), 0)
+def acknowledged(database: Path) -> int:
+    """Episodes of a phone that the cloud has answered for."""
+    query = "SELECT count(*) FROM episodes WHERE upload_seq NOT IN (SELECT seq FROM outbox)"
+    return next(_ask(database, query), 0)
 
 
 def _ask(database: Path, query: str) -> Iterator[int]:

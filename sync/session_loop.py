@@ -13,6 +13,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from sync.errors import ProjectError
 from sync.ports import Connected, Disconnected, Incoming, TransportEvent
 
 Command = Callable[[], object]
@@ -64,7 +65,14 @@ class SessionLoop:
             self._thread.join(CLOSE_TIMEOUT_S)
 
     def check(self) -> None:
-        """Raise what ended the thread, where something did."""
+        """Raise what ended the thread, where something did.
+
+        Raises:
+            ProjectError: an error that says what to do next.
+            RuntimeError: any other.
+        """
+        if isinstance(self._failure, ProjectError):
+            raise self._failure
         if self._failure is not None:
             raise RuntimeError(f"{self._thread.name} ended by an error") from self._failure
 

@@ -24,7 +24,7 @@ def pool():
 
 
 def schedule(*faults, chances=None, clocks=(0, 0), seed=1, harm_s=3.0):
-    deeds = [Deed(0.6 + 0.2 * number, one, 0, 0.8, seed) for number, one in enumerate(faults)]
+    deeds = [Deed(0.6 + 0.2 * at, one, 0, 0.8, seed + at) for at, one in enumerate(faults)]
     return Schedule(seed, len(clocks), chances or FrameChances(), clocks, tuple(deeds), harm_s)
 
 
