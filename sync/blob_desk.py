@@ -130,14 +130,15 @@ class BlobDesk:
     def tick(self) -> None:
         """Do what time asks for: other devices in place of silent ones, and forgetting."""
         now_s = self._clock.monotonic_s()
+        silent: set[str] = set()
         for digest in list(self._asked):
             blob = self._blobs[digest]
-            if now_s - blob.asked_at_s < SILENT_S:
-                continue
-            if blob.owed:
-                self.counters.silent += 1
-                self._shun(self._devices[blob.asked])
-            self._release(digest, blob)
+            if now_s - blob.asked_at_s >= SILENT_S:
+                silent |= {blob.asked} if blob.owed else set()
+                self._release(digest, blob)
+        self.counters.silent += len(silent)
+        for device_id in silent:
+            self._shun(self._devices[device_id])
         for device_id, device in list(self._devices.items()):
             if now_s - device.heard_at_s >= _FORGOTTEN_S:
                 for digest in list(device.offered):

@@ -111,6 +111,21 @@ def test_another_phone_is_asked_when_the_first_falls_silent(world):
     mute.conn.close()
 
 
+def test_a_phone_that_was_silent_about_many_blobs_is_believed_when_it_offers_again(world):
+    pictures = [picture(number) for number in range(12)]
+    phone = world.phone("phone-1")
+    phone.keep(*pictures)
+    world.shelf.name(*pictures)
+    world.settle(turns=3)
+    assert world.desk.counters.stored < len(pictures)
+    world.clock.advance(SILENT_S)
+    world.desk.tick()
+    assert world.desk.counters.silent == 1
+    world.phone("phone-1")
+    world.settle()
+    assert world.shelf.stored() == set(map(digest_of, pictures))
+
+
 @pytest.mark.requirement("OR-BLB-9")
 def test_a_phone_that_is_killed_half_way_sends_only_what_is_missing(world):
     seen = picture(1, 8 * CHUNK_BYTES)
