@@ -18,7 +18,7 @@ from device_runtime.guard_rules import PERMISSIVE
 from device_runtime.held_bases import HeldBases
 from device_runtime.policies import Policies
 from device_runtime.safety import Safety
-from device_runtime.screen_keeper import ScreenPlan
+from device_runtime.screen_keeper import ScreenKeeper, ScreenPlan
 from device_runtime.seats import Played, PolicyFor, SeatPhone, Seats
 from device_runtime.stop import StopSwitch
 from device_runtime.worker_process import Plan
@@ -102,11 +102,13 @@ def play(
     clock: Clock | None = None,
     new_id: Callable[[], str] = new_uuid7,
     safety: Safety | None = None,
+    screens: ScreenKeeper | None = None,
 ) -> Iterator[Played]:
     """Play assignments on `seats` phones side by side; yields episodes in the order they end.
 
     Args:
         release_id: what acts where an assignment pins nothing.
+        screens: keeps pictures of screens, as a phone does that sends them; closed at the end.
     Raises: UnknownTaskError: an assignment that nobody here can play.
     """
     table = Seats(
@@ -116,6 +118,7 @@ def play(
         clock=clock or SystemClock(),
         new_id=new_id,
         safety=safety,
+        screens=screens,
     )
     waiting = iter(assignments)
     try:

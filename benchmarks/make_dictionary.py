@@ -1,6 +1,7 @@
-"""Makes the dictionary that episodes are deflated with, from typical trees of the clones.
+"""Makes the dictionaries of the wire: of episodes, from typical trees of the clones; of envelopes.
 
-    python benchmarks/make_dictionary.py sync/dictionaries/episodes_1.zdict
+    python -m benchmarks.make_dictionary sync/dictionaries/episodes_1.zdict
+    python -m benchmarks.make_dictionary sync/dictionaries/envelopes_1.zdict --envelopes
 
 Texts and names that come again in many episodes, the most frequent last, and behind them whole
 episodes: what stands at the end is the cheapest to refer to. Episodes are played by the oracle and
@@ -22,9 +23,29 @@ import msgspec
 from apps_mock.actors import Actors
 from apps_mock.farm import play
 from apps_mock.tasks import templates
+from sync import episode_dictionary
+from sync.codec import PLAIN, Envelope, encode_body
 from sync.columns import packed
-from sync.messages import EpisodeUpload
+from sync.messages import (
+    Acknowledgement,
+    AssignmentsAccepted,
+    BlobAck,
+    BlobChunk,
+    BlobOffer,
+    BlobWant,
+    Cancel,
+    EpisodeUpload,
+    Event,
+    FileChunk,
+    FileRequest,
+    Health,
+    Message,
+    OwnerAnswer,
+    ReportedSettings,
+    kind_name,
+)
 from sync.policy_io import POLICY_IO_VERSION
+from sync.versions import MINOR
 from sync.vocabulary import Assignment, AssignmentId, Decision
 
 WINDOW_BYTES = 32 * 1024
@@ -102,11 +123,78 @@ def dictionary(bodies: list[bytes]) -> bytes:
     return head + b"".join(bodies)[-(WINDOW_BYTES - len(head)) :]
 
 
+def envelope_dictionary() -> bytes:
+    """What envelopes and short bodies have in common, the most frequent last."""
+    now_ms = 1_800_000_000_000
+    short: list[Message] = [
+        ReportedSettings(version=1, values={"health_every_s": 15.0}, at_ms=now_ms),
+        OwnerAnswer(question_id="", agreed=True, at_ms=now_ms),
+        Cancel(assignment_ids=(AssignmentId(""),)),
+        AssignmentsAccepted(assignment_ids=(AssignmentId(""),)),
+        FileRequest(request_id="", path="metadata/timestamp.json", offset=0, length=65_536),
+        FileChunk(request_id="", path="targets/", offset=0, total=0, data=b""),
+        Event(kind="release_state_entered", fields={"release_id": "", "state": ""}, at_ms=now_ms),
+        Health(at_ms=now_ms, uptime_s=1.5),
+        BlobOffer(have=((b"\0" * 32, 4096),)),
+        BlobChunk(digest=b"\0" * 32, offset=0, total=4096, data=b"", crc32=0),
+        BlobAck(stored=(b"\0" * 32,)),
+        BlobWant(ranges=((b"\0" * 32, 0, 1),)),
+        Acknowledgement(
+            install_id="",
+            server_epoch=":1",
+            server_at_ms=now_ms,
+            cumulative=7,
+            credit_bytes=1 << 20,
+            sequences=(7,),
+        ),
+    ]
+    heads = [
+        Envelope(
+            v=1,
+            kind=kind_name(message),
+            device="phone-1",
+            install_id="",
+            boot_id="",
+            stream="live",
+            seq=2,
+            sent_at_ms=now_ms,
+            enc=PLAIN,
+            body=encode_body(message).data,
+            minor=MINOR,
+            check=1 << 31,
+        )
+        for message in short
+    ]
+    heads.append(
+        Envelope(
+            v=1,
+            kind="episode_upload",
+            device="phone-1",
+            install_id="",
+            boot_id="",
+            stream="outbox",
+            seq=7,
+            sent_at_ms=now_ms,
+            enc=episode_dictionary.newest(),
+            body=b"",
+            minor=MINOR,
+            check=1 << 31,
+            oldest=7,
+        )
+    )
+    return b"".join(map(_ENCODE, heads))
+
+
 def main() -> None:
     """Play, collect and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
-    file: Path = parser.parse_args().file
+    parser.add_argument("--envelopes", action="store_true", help="the one of envelopes instead")
+    arguments = parser.parse_args()
+    file: Path = arguments.file
+    if arguments.envelopes:
+        file.write_bytes(envelope_dictionary())
+        return
     bodies = [
         _ENCODE(packed(one))
         for actor, seed in (("oracle", SEED), ("random", SEED + 100_000))

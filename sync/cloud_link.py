@@ -44,7 +44,7 @@ from sync.messages import (
     kind_name,
 )
 from sync.ports import FileSource, Incoming, Sink, Transport, TransportEvent
-from sync.versions import MINOR, understands
+from sync.versions import MINOR, OLDEST_MINOR, understands
 
 CHUNK_BYTES: Final = 64 * 1024
 IDLE_S: Final = 1.0
@@ -437,7 +437,12 @@ class CloudLink:
         self._seq += 1
         sender = Sender(owner, install_id=self._boot_id, boot_id=self._boot_id)
         payload = sealed(
-            body, sender, stream="live", seq=self._seq, sent_at_ms=self._clock.wall_ms()
+            body,
+            sender,
+            stream="live",
+            seq=self._seq,
+            sent_at_ms=self._clock.wall_ms(),
+            reader=OLDEST_MINOR if kind.retain else self._minors.get(owner, OLDEST_MINOR),
         )
         topic = topics.build(self._fleet, kind, owner)
         return self.connection.publish(topic, payload, qos=kind.qos, retain=kind.retain)

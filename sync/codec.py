@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from sync import columns, episode_dictionary, vocabulary
+from sync import columns, compact_envelope, episode_dictionary, vocabulary
 from sync.errors import RejectedError
 from sync.messages import KINDS, SCHEMA_VERSION, EpisodeUpload, Message, kind_name
 from sync.versions import MINOR, OLDEST_MINOR
@@ -30,6 +30,7 @@ DEFLATE_FROM_BYTES: Final = 512
 _MARGIN_BYTES: Final = 4_096
 _CHECKED_SINCE_MINOR: Final = 2
 _COLUMNS_SINCE_MINOR: Final = 2
+_COMPACT_SINCE_MINOR: Final = 2
 
 PLAIN: Final = "msgpack"
 DEFLATED: Final = "msgpack+zlib"
@@ -154,10 +155,20 @@ def decode_body(body: EncodedBody) -> Message:
     return message
 
 
-def encode_envelope(envelope: Envelope) -> bytes:
-    """An envelope as it is published, with its check where its version has one."""
+def encode_envelope(envelope: Envelope, *, reader: int = OLDEST_MINOR) -> bytes:
+    """An envelope as it is published, with its check where its version has one.
+
+    Args:
+        reader: minor version of whoever is to read it; 2 and later read the short form.
+    """
     if envelope.minor >= _CHECKED_SINCE_MINOR:
         envelope = msgspec.structs.replace(envelope, check=_checksum(envelope))
+    if reader >= _COMPACT_SINCE_MINOR:
+        is_packed = envelope.enc != PLAIN
+        head = msgspec.structs.replace(envelope, body=b"") if is_packed else envelope
+        short = compact_envelope.joined(_ENCODER.encode(head), envelope.body if is_packed else b"")
+        if short is not None:
+            return short
     return _ENCODER.encode(envelope)
 
 
@@ -170,8 +181,9 @@ def sealed(
     sent_at_ms: int,
     attempt: int = 1,
     oldest: int = 0,
+    reader: int = OLDEST_MINOR,
 ) -> bytes:
-    """A body in its envelope, as it is published."""
+    """A body in its envelope, as it is published; see `encode_envelope`."""
     return encode_envelope(
         Envelope(
             v=ENVELOPE_VERSION,
@@ -187,7 +199,8 @@ def sealed(
             attempt=attempt,
             minor=MINOR,
             oldest=oldest,
-        )
+        ),
+        reader=reader,
     )
 
 
@@ -199,7 +212,14 @@ def decode_envelope(payload: bytes) -> Envelope:
     """
     if len(payload) > MAX_WIRE_BYTES:
         raise RejectedError(f"payload of {len(payload)} bytes is too large", reason="too_large")
-    envelope = _decode(payload, Envelope, known=ENVELOPE_VERSION)
+    head, body = (
+        compact_envelope.parted(payload)
+        if payload.startswith(compact_envelope.MARK)
+        else (payload, b"")
+    )
+    envelope = _decode(head, Envelope, known=ENVELOPE_VERSION)
+    if body:
+        envelope = msgspec.structs.replace(envelope, body=body)
     if envelope.v != ENVELOPE_VERSION:
         raise _unknown_version("envelope", envelope.v)
     is_checked = envelope.check or envelope.minor >= _CHECKED_SINCE_MINOR

@@ -33,6 +33,10 @@ Packed = list[Any]  # Any: a tag and what the tag says
 Column = Sequence[Any]  # Any: values of one field, of whatever type it has
 _SHARED: Final = frozenset({Element, Observation, Action, str})
 _DIGEST_HEX: Final = 64
+_WIDE: Final = 1 << 62
+"""Numbers from here on have no differences that msgpack can hold."""
+_EXACT: Final = 1e12
+"""Floats below this are whole multiples of a fraction that a number of 64 bits can count."""
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _SCREEN_SIDES: Final = (1080, 2400, 720, 1440, 1600, 2280, 2340, 3120, 1344, 2992)
 _DENOMINATORS: Final = (1, 1000, *(2 * side for side in _SCREEN_SIDES))
@@ -179,6 +183,8 @@ def _pack_bytes(values: Column) -> Packed:
 
 def _pack_ints(values: Column) -> Packed:
     plain = [_Tag.PLAIN, list(values)]
+    if max(map(abs, values)) >= _WIDE:
+        return plain
     steps = [_Tag.STEPS, values[0], [later - sooner for sooner, later in pairwise(values)]]
     return min(plain, steps, key=_encoded_bytes)
 
@@ -189,12 +195,13 @@ def _encoded_bytes(column: Packed) -> int:
 
 def _pack_floats(values: Column) -> Packed:
     exact = struct.pack(f"<{len(values)}d", *values)
+    largest = max(map(abs, values))
     if all(map(math.isfinite, values)):
-        for denominator in _DENOMINATORS:
+        for denominator in _DENOMINATORS if largest < _EXACT else ():
             tops = [round(value * denominator) for value in values]
             if exact == struct.pack(f"<{len(values)}d", *(top / denominator for top in tops)):
                 return [_Tag.RATIO, denominator, tops]
-        if max(map(abs, values)) < 1e38:  # float32 holds no more
+        if largest < 1e38:  # float32 holds no more
             short = struct.pack(f"<{len(values)}f", *values)
             if struct.unpack(f"<{len(values)}f", short) == tuple(values):
                 return [_Tag.FLOAT32, short]

@@ -293,6 +293,7 @@ class DeviceLink:
                 sent_at_ms=self._clock.wall_ms(),
                 attempt=row.attempt,
                 oldest=oldest,
+                reader=self.cloud_minor,
             )
             if not self.connection.publish(topic, payload, qos=kind.qos, retain=kind.retain):
                 return
@@ -424,14 +425,16 @@ class DeviceLink:
             self.counters.withheld += 1
             return False
         kind = topics.kind_of(kind_name(message))
+        reader = OLDEST_MINOR if kind.retain else self.cloud_minor  # owners read what is retained
+        payload = self._live_envelope(message, reader=reader)
         return self.connection.publish(
-            self._topic(message), self._live_envelope(message), qos=kind.qos, retain=kind.retain
+            self._topic(message), payload, qos=kind.qos, retain=kind.retain
         )
 
     def _topic(self, message: Message) -> str:
         return topics.build(self._fleet, topics.kind_of(kind_name(message)), self._birth.device_id)
 
-    def _live_envelope(self, message: Message) -> bytes:
+    def _live_envelope(self, message: Message, *, reader: int = OLDEST_MINOR) -> bytes:
         self._live_seq += 1
         return sealed(
             encode_body(message),
@@ -439,4 +442,5 @@ class DeviceLink:
             stream="live",
             seq=self._live_seq,
             sent_at_ms=self._clock.wall_ms(),
+            reader=reader,
         )

@@ -24,7 +24,7 @@ _MEMORY: Final = 9
 def _dictionaries() -> dict[str, bytes]:
     """Every dictionary by the name of its encoding."""
     folder = files("sync").joinpath("dictionaries")
-    found = (one.read_bytes() for one in folder.iterdir() if one.name.endswith(".zdict"))
+    found = (one.read_bytes() for one in folder.iterdir() if one.name.startswith("episodes_"))
     return {encoding_of(data): data for data in found}
 
 

@@ -46,8 +46,10 @@ from sync.outbox import depth, parked
 from sync.ports import (
     CredentialsHolder,
     FileSource,
+    Incoming,
     SettingsHolder,
     Transport,
+    TransportEvent,
 )
 from sync.server_clock import ServerClock
 from sync.session_loop import Item, SessionLoop, nothing
@@ -65,6 +67,9 @@ __all__ = [
 
 _log = structlog.get_logger()
 _PROGRESS_POLL_S = 0.2
+MOST_QUEUED = 4_096
+"""Messages that may wait for the cloud's thread before those at QoS 0 are dropped unread. The
+broker holds back the others: it has only so many on their way that were not acknowledged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +319,7 @@ class CloudSession:
         self._items: queue.SimpleQueue[Item] = queue.SimpleQueue()
         self._link = CloudLink(
             transport=transport,
-            sink=self._items.put,
+            sink=self._offer,
             fleet=fleet,
             shards=shards,
             files=files,
@@ -329,7 +334,9 @@ class CloudSession:
             clock=clock or SystemClock(),
             random=random or Random(boot_id),
             credit=credit,
+            queued=self._items.qsize,
         )
+        self._shed = 0
         self._loop = SessionLoop("wire-cloud", self._link, self._items)
 
     def start(self) -> None:
@@ -383,8 +390,16 @@ class CloudSession:
             connects=self._link.connection.connects,
             last_error=self._link.connection.last_error,
             devices=self._link.devices,
-            counters=replace(self._link.counters),
+            counters=replace(self._link.counters, shed=self._link.counters.shed + self._shed),
         )
+
+    def _offer(self, event: TransportEvent) -> None:
+        """Queue an event; one that nobody waits for is let go of where too many wait already."""
+        is_optional = isinstance(event, Incoming) and event.receipt is None
+        if is_optional and self._items.qsize() >= MOST_QUEUED:
+            self._shed += 1
+        else:
+            self._items.put(event)
 
     def _connection_changed(self, online: bool) -> None:  # noqa: FBT001 - an event's one value
         (self._loop.connected.set if online else self._loop.connected.clear)()

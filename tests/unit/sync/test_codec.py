@@ -359,3 +359,29 @@ def test_a_check_that_is_left_out_is_damage_from_a_peer_that_makes_them():
     with pytest.raises(RejectedError) as raised:
         codec.decode_envelope(msgspec.msgpack.encode(bare))
     assert raised.value.reason == "damaged"
+
+
+def test_the_short_form_of_an_envelope_comes_back_equal_and_is_a_third_as_long():
+    for sent in (
+        msgspec.structs.replace(ENVELOPE, minor=2, enc=codec.PLAIN, body=b"\x81\xa1a\x01"),
+        msgspec.structs.replace(ENVELOPE, minor=2, enc=codec.DEFLATED, body=b"\x01" * 100),
+    ):
+        short = codec.encode_envelope(sent, reader=2)
+        long = codec.encode_envelope(sent, reader=1)
+        assert codec.decode_envelope(short) == codec.decode_envelope(long)
+        assert len(short) - len(sent.body) < (len(long) - len(sent.body)) / 3
+
+
+@given(st.binary(max_size=80))
+def test_nothing_that_looks_like_a_short_form_crashes_its_reader(data):
+    with pytest.raises(RejectedError) as caught:
+        codec.decode_envelope(b"\x01" + data)
+    assert reason_of(caught) in {"malformed", "damaged", "unknown_version"}
+
+
+def test_a_short_form_that_unfolds_without_end_is_refused():
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    head = packer.compress(b"\0" * 200_000) + packer.flush()
+    with pytest.raises(RejectedError) as caught:
+        codec.decode_envelope(b"\x01" + len(head).to_bytes(2, "big") + head)
+    assert reason_of(caught) == "malformed"
