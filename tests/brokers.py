@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from sync.broker import SERVICE, BrokerProcess
 from sync.broker_address import MqttAddress, MqttProtocol
 from sync.broker_server import BrokerServer
@@ -16,6 +18,12 @@ from sync.nats_server import NatsServer
 
 WAYS: Final = ("nats-3.1.1", "mosquitto-3.1.1", "mosquitto-5")
 """Each broker with each version of MQTT that it speaks."""
+FAST_WAYS: Final = (
+    "nats-3.1.1",
+    pytest.param("mosquitto-3.1.1", marks=pytest.mark.slow),
+    "mosquitto-5",
+)
+"""The same for tests that take long: one version of MQTT for each broker in every run."""
 MAKES: Final = ("nats", "mosquitto")
 
 

@@ -85,7 +85,7 @@ def all_pass(found, *, apart_from=()):
     assert {key for key, one in found.items() if one[0] != "pass"} == set(apart_from), found
 
 
-@pytest.mark.parametrize("make", ["nats", "mosquitto"])
+@pytest.mark.parametrize("make", [pytest.param("nats", marks=pytest.mark.slow), "mosquitto"])
 def test_passwords_over_tls(tmp_path, make, authority, require):
     certificate, key = authority.issue("broker")
     folder, port = written(tmp_path, make, "--certificate", certificate, "--key", key)

@@ -19,7 +19,7 @@ from sync.mosquitto_server import MosquittoServer
 from sync.requirements import BY_ID
 from sync.session import DeviceSession
 from sync.vocabulary import DeviceId
-from tests.brokers import WAYS, make_broker
+from tests.brokers import FAST_WAYS, make_broker
 from tests.conftest import require
 
 NAMES = ("phone-1", "phone-2")
@@ -27,7 +27,7 @@ PERMISSIONS = ("OR-BRK-11", "OR-BRK-12", "OR-BRK-13", "OR-BRK-14", "OR-OWN-2")
 QUICK = ("OR-BRK-1", "OR-BRK-2", "OR-BRK-7", "OR-BRK-8", "OR-BRK-16", "OR-ASG-2", *PERMISSIONS)
 
 
-@pytest.fixture(params=WAYS, scope="module")
+@pytest.fixture(params=FAST_WAYS, scope="module")
 def broker(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("fleet") / "broker"
     broker = make_broker(request.param, folder, require, ack_wait_s=1)

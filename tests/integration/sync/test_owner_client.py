@@ -1,4 +1,4 @@
-"""An owner and a device on the real broker: stop, start, questions, and who may not."""
+"""An owner and a device on the real brokers: stop, start, questions, and who may not."""
 
 from __future__ import annotations
 
@@ -22,15 +22,19 @@ from sync.mqtt import MqttAddress, PahoTransport
 from sync.owner_client import OwnerClient
 from sync.session import DeviceSession
 from sync.vocabulary import DeviceId
+from tests.brokers import MAKES, server
+from tests.conftest import require
 
 FLEET = "home"
 WAIT_S = 20.0
 QUIET_S = 0.5
 
 
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory):
-    process = BrokerProcess(tmp_path_factory.mktemp("broker"), fleet=FLEET)
+@pytest.fixture(scope="module", params=MAKES)
+def broker(request, tmp_path_factory):
+    process = BrokerProcess(
+        tmp_path_factory.mktemp("broker"), fleet=FLEET, server=server(request.param, require)
+    )
     process.start()
     yield process
     process.stop()
