@@ -27,7 +27,7 @@ from sync.releases import require_channel
 
 Fields = dict[str, Any]  # JSON
 _LONGEST_DAYS: Final = 60
-_SEEDS: Final = 40
+_SEEDS: Final = 100
 _SUCCESS: Final = 0.25
 """Variance of one episode's success, at most."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from math import isfinite
+from math import ceil, isfinite
 from typing import Final
 
 from cloud_learner.figures import wilson
@@ -116,9 +116,8 @@ def _is_broken(limit: Limit, share: Share) -> bool:
 
 def _is_held(limit: Limit, share: Share) -> bool:
     """Whether enough cases show that the bound holds; one case alone is as good as none."""
-    return share.n >= limit.from_n and share.cases <= max(
-        1.0, (limit.share + share.control) * share.n
-    )
+    allowed = ceil((limit.share + share.control) * share.n)
+    return share.n >= limit.from_n and share.cases <= max(1, allowed)
 
 
 def _harm(plan: StagedPlan, comparison: Comparison) -> list[str]:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Final
 
 from cloud_learner.staged_plan import StagedPlan
-from sync.cohorts import PLACES, CohortPhone, StagedOffer
+from sync.cohorts import PLACES, CohortPhone, StagedOffer, place
 from sync.vocabulary import ReleaseId
 
 _CLOSE: Final = 0.10
-"""A first cohort is as large as its share says, but for this part of it."""
+"""A cohort is as large as its share says, but for this part of it."""
+_FEW: Final = 5
 
 
 def offer_of(release_id: str, version: int, plan: StagedPlan, stage: int) -> StagedOffer:
@@ -37,21 +38,31 @@ def reached(plan: StagedPlan, stage: int, phones: Sequence[CohortPhone]) -> int:
 def with_fair_seed(
     plan: StagedPlan, phones: Sequence[CohortPhone], seeds: Iterable[str]
 ) -> StagedPlan:
-    """The plan with the first seed whose first stage reaches as many phones as its share says.
+    """The plan with the first seed whose stages reach as many phones as their shares say.
 
-    Chance alone would make the first cohort of a small fleet half or twice as large. Seeds look at
-    names only, so the cohort stays a random one.
+    Chance alone would make a cohort of a small fleet half or twice as large. Seeds look at names
+    only, so the cohorts stay random ones.
 
     Args:
         seeds: to choose from; the last one is taken where none is fair.
     """
     offer = offer_of("release", 0, plan, 0)
-    open_to = [phone for phone in phones if offer.may_ever_get(phone)]
-    named = sum(phone.device_id in plan.allow for phone in open_to)
-    wanted = named + (len(open_to) - named) * plan.stages[0].share_bps / PLACES
+    drawn = [
+        phone.device_id
+        for phone in phones
+        if phone.device_id not in plan.allow and offer.may_ever_get(phone)
+    ]
     chosen = plan
     for seed in seeds:
         chosen = replace(plan, seed=seed)
-        if abs(reached(chosen, 0, open_to) - wanted) <= max(0.5, _CLOSE * wanted):
+        places = [place(seed, device_id) for device_id in drawn]
+        if all(_is_fair(places, stage.share_bps) for stage in plan.stages):
             break
     return chosen
+
+
+def _is_fair(places: Sequence[int], share_bps: int) -> bool:
+    """Whether a share reaches as many of these places as it says: to half a phone where few."""
+    wanted = len(places) * share_bps / PLACES
+    few = 0.5 if wanted < _FEW else 1.0
+    return abs(sum(at < share_bps for at in places) - wanted) <= max(few, _CLOSE * wanted)

@@ -112,7 +112,7 @@ class StagedPlan:
     where: dict[str, tuple[str, ...]] = field(default_factory=dict)
     alpha_worse: float = 0.025
     alpha_harm: float = 0.01
-    harm_tasks: int = 60
+    harm_tasks: int = 100
     least_spread: float = 0.005
     limits: dict[str, Limit] = field(default_factory=lambda: dict(LIMITS))
     latency_factor: float = 2.0

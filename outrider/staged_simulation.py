@@ -42,7 +42,7 @@ from sync.cohorts import CohortPhone, is_held_out, place
 MOST_PLAYING: Final = 2_500
 """Phones whose episodes are drawn: the hold-out, those that come first, and some of the others."""
 _FIRST: Final = 1_000
-_SEEDS: Final = 40
+_SEEDS: Final = 100
 _LOOK_S: Final = 3 * HOUR_S
 _LONGEST_S: Final = 180 * DAY_S
 _NOTHING, _INSTALLED, _REFUSED, _REVERTED, _CRASHED = range(5)

@@ -90,7 +90,7 @@ class StagedFleet:
     def __init__(self, folder: Path, phones: int = 30) -> None:
         self.folder = folder
         self.clock = ManualClock()
-        self.database = Database(sqlite_url(folder / "cloud.db"))
+        self.database = Database(sqlite_url(folder / "cloud" / "cloud.db"))
         self.ingest = Ingest(self.database, clock=self.clock)
         self.downlink = RecordedDownlink()
         self.said: list[object] = []
