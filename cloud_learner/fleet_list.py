@@ -71,7 +71,7 @@ class FleetList:
         """
         conditions = parse_filter(where)
         found: list[Fields] = []
-        for row in self._rows(after, conditions):
+        for row in self._rows(after, conditions, limit if not conditions else _READ_AT_ONCE):
             found.append(row)
             if len(found) == limit:
                 break
@@ -120,10 +120,7 @@ class FleetList:
         """
         conditions = parse_filter(where)
         rows = self._read(
-            _joined()
-            .where(DEVICES.c.revision > revision)
-            .order_by(DEVICES.c.revision)
-            .limit(limit)
+            _joined().where(DEVICES.c.revision > revision).order_by(DEVICES.c.revision).limit(limit)
         )
         reached = max((row["revision"] for row in rows), default=revision)
         return [row for row in rows if meets(facts_of(row), conditions)], reached
@@ -133,18 +130,20 @@ class FleetList:
         with self._database.read() as connection:
             return device_rows.latest_revision(connection)
 
-    def _rows(self, after: str, conditions: tuple[Condition, ...]) -> Iterator[Fields]:
+    def _rows(
+        self, after: str, conditions: tuple[Condition, ...], at_once: int = _READ_AT_ONCE
+    ) -> Iterator[Fields]:
         while True:
             page = self._read(
                 _joined()
                 .where(DEVICES.c.device_id > after)
                 .order_by(DEVICES.c.device_id)
-                .limit(_READ_AT_ONCE)
+                .limit(at_once)
             )
             for row in page:
                 if meets(facts_of(row), conditions):
                     yield row
-            if len(page) < _READ_AT_ONCE:
+            if len(page) < at_once:
                 return
             after = page[-1]["device_id"]
 

@@ -256,6 +256,7 @@ def assemble(
                 if policy is None or role is Role.FARM
                 else shadow_of(settings, policy, clock, read_conditions),
                 phone=phone_of_birth(birth),
+                server_clock=server_clock,
             ),
             host,
             channel=settings.channel,
@@ -359,6 +360,7 @@ def _installer(
     shadow: Shadow | None,
     *,
     phone: CohortPhone,
+    server_clock: ServerClock,
 ) -> Installer | None:
     """What installs releases; None where the phone was not enrolled or has no base network."""
     trust_dir = settings.phone_dir / "trust"
@@ -382,6 +384,7 @@ def _installer(
                 trust_dir / "pieces",
                 is_large=is_large_target,
             ),
+            clock=server_clock,
         ),
         phone=phone,
         base=PhoneBase(policy.base_digest, policy.policy_io_version),

@@ -8,7 +8,8 @@ reason code.
     trust/root.json       what the phone was enrolled with; never replaced by anything received
     trust/metadata/       newest metadata that verified: the memory that stops replays
 
-Expiry is judged by the machine's clock. It stops new installs; what runs goes on running.
+Expiry is judged by the clock that is given: on a device the cloud's time, so that a wrong clock of
+its own decides nothing. It stops new installs; what runs goes on running.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from tuf.ngclient import Updater, UpdaterConfig
 from tuf.ngclient.fetcher import FetcherInterface
 
 from sync.adapter_file import MAX_FILE_BYTES, adapter_digest
+from sync.clock import Clock, SystemClock
 from sync.cohorts import CohortPhone
 from sync.durable_file import exclusive, write_durably
 from sync.errors import IntegrityError, RejectedError, TransientError
@@ -44,7 +46,7 @@ from sync.releases import (
     release_from_json,
 )
 from sync.repository import Repository
-from sync.role_signing import Lifetimes
+from sync.role_signing import Lifetimes, date_of
 from sync.vocabulary import Release
 
 __all__ = [
@@ -137,6 +139,7 @@ class TrustedClient:
         directory: the phone's trust folder; holds root.json unless `root` is given.
         fetch: where served files come from.
         root: the root to enrol with, where that was not done yet (`enrol_root`).
+        clock: judges expiry; the machine's own by default.
 
     Raises:
         RejectedError: (every method) with a `Reason`, where what came must not be used.
@@ -144,8 +147,14 @@ class TrustedClient:
     """
 
     def __init__(
-        self, directory: Path, fetch: Fetch = no_network, root: bytes | None = None
+        self,
+        directory: Path,
+        fetch: Fetch = no_network,
+        root: bytes | None = None,
+        *,
+        clock: Clock | None = None,
     ) -> None:
+        self._clock = clock or SystemClock()
         if root is not None:
             enrol_root(directory, root)
         self._metadata_dir = directory / "metadata"
@@ -226,21 +235,25 @@ class TrustedClient:
                 known_roots = self._metadata_dir / "root_history"
                 if known_roots.is_dir():
                     shutil.copytree(known_roots, Path(scratch) / "root_history")
-                session = _Session(Path(scratch), self._root, fetcher, offline=True)
+                session = self._opened(Path(scratch), fetcher, offline=True)
                 session.refresh()
                 release = _described(session, bundle)
                 session.adapter(release)
                 if bundle.base is not None:
                     session.base(release.base_digest)
             with suppress(RejectedError):  # this phone may know newer metadata already
-                _Session(self._metadata_dir, self._root, fetcher, offline=True).refresh()
+                self._opened(self._metadata_dir, fetcher, offline=True).refresh()
         return release
+
+    def _opened(self, folder: Path, fetcher: _Fetcher, *, offline: bool = False) -> _Session:
+        now_ms = self._clock.wall_ms()
+        return _Session(folder, self._root, fetcher, now_ms=now_ms, offline=offline)
 
     def _exclusive(self) -> AbstractContextManager[None]:
         return exclusive(self._directory / "lock")
 
     def _start_session(self) -> _Session:
-        session = _Session(self._metadata_dir, self._root, _Fetcher(self._fetch))
+        session = self._opened(self._metadata_dir, _Fetcher(self._fetch))
         session.refresh()
         self._session = session
         return session
@@ -253,7 +266,13 @@ class _Session:
     """One run of the client workflow over one consistent state of the repository."""
 
     def __init__(
-        self, metadata_dir: Path, root: bytes, fetcher: _Fetcher, *, offline: bool = False
+        self,
+        metadata_dir: Path,
+        root: bytes,
+        fetcher: _Fetcher,
+        *,
+        now_ms: int,
+        offline: bool = False,
     ) -> None:
         metadata_dir.mkdir(parents=True, exist_ok=True)
         self._metadata_dir = metadata_dir
@@ -268,6 +287,8 @@ class _Session:
                 config=_CONFIG,
                 bootstrap=root,
             )
+        known = self._updater._trusted_set  # noqa: SLF001 - its time has no public way in
+        known.reference_time = date_of(now_ms)
 
     def refresh(self) -> None:
         with self._reasons():
