@@ -181,10 +181,12 @@ class StagedDirector:
 
     def _take_back(self, staged: StagedRelease, pointer: ChannelPointer | None) -> int:
         """Sign the release that points at the old adapter; its version."""
-        if pointer is not None and _moved(staged, pointer):
-            return pointer.version  # somebody gave the channel another release: it is above ours
+        source = _moved(staged, pointer) or staged.replaces
+        ours = self._signer.release(staged.release_id).version
+        if pointer is not None and source != staged.replaces and pointer.version > ours:
+            return pointer.version  # somebody gave the channel a release above ours
         if pointer is None or pointer.release_id != staged.roll_back_id:
-            old = self._signer.release(staged.replaces)
+            old = self._signer.release(source)
             again = roll_back_of(
                 old,
                 new_id=ReleaseId(staged.roll_back_id),
@@ -193,7 +195,7 @@ class StagedDirector:
             )
             self._signer.publish(again, self._signer.adapter(old.id), staged.channel)
         version = self._signer.release(staged.roll_back_id).version
-        self._store.keep_roll_back(staged, version=version)
+        self._store.keep_roll_back(staged, source=source, version=version)
         self._announce(staged.channel, staged.roll_back_id, version)
         return version
 

@@ -169,10 +169,14 @@ class StagedStore:
         with self._database.read() as connection:
             return int(one(connection, select(func.max(RELEASES.c.version))) or 0)
 
-    def keep_roll_back(self, staged: StagedRelease, *, version: int) -> None:
-        """Know the release that takes one back as one that phones may install. Idempotent."""
+    def keep_roll_back(self, staged: StagedRelease, *, source: str, version: int) -> None:
+        """Know the release that takes one back as one that phones may install. Idempotent.
+
+        Args:
+            source: the release whose adapter it points at.
+        """
         with self._database.write() as connection:
-            found = connection.execute(select(RELEASES).where(RELEASES.c.id == staged.replaces))
+            found = connection.execute(select(RELEASES).where(RELEASES.c.id == source))
             old = found.mappings().first()
             if old is None:  # it was signed by hand, and so is what takes the new one back
                 return
@@ -181,7 +185,7 @@ class StagedStore:
                 "version": version,
                 "state": "promoted",
                 "kind": "roll_back",
-                "parent": staged.replaces,
+                "parent": source,
                 "created_at_ms": self._clock.wall_ms(),
                 "decided_at_ms": 0,
                 "notes": f"takes {staged.release_id} back",

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from outrider.errors import CommandError, MisuseError
-from outrider.fleet_access import Api, Authority, Database, HttpApi, LocalApi, Token, Url
+from outrider.fleet_access import Api, Authority, Database, LocalApi, Token, Url, fleet_api
 from outrider.options import Json
 from outrider.output import Output
 from outrider.runs import Data, data_folder
-from sync.errors import ProjectError
 
 if TYPE_CHECKING:
     from cloud_learner.staged_desk import StagedDesk
@@ -255,9 +254,8 @@ def _api(
 ) -> Iterator[Api]:
     """The cloud's API over HTTP, or the same on the database in a fleet's folder."""
     if url is not None:
-        if not token:
-            raise MisuseError("--url needs the API's token: --token or OUTRIDER_TOKEN")
-        yield HttpApi(url, token, authority=authority)
+        with fleet_api(data=None, url=url, token=token, authority=authority) as api:
+            yield api
         return
     folder = data_folder(data)
     from cloud_learner.api import build_staged_api
@@ -291,7 +289,7 @@ def _name(who: str | None) -> str:
     """
     try:
         name = who or getpass.getuser()
-    except (KeyError, OSError, ProjectError) as error:
+    except (KeyError, OSError) as error:
         raise MisuseError("say who you are with --who NAME: the audit log keeps it") from error
     return name[:64]
 

@@ -21,7 +21,7 @@ from cloud_learner.staged_store import StagedStore
 from cloud_learner.store import Database, insert_all_new, sqlite_url
 from cloud_learner.tables import EPISODES
 from sync.adapter_file import adapter_digest, pack
-from sync.clock import ManualClock
+from sync.clock import ManualClock, SystemClock
 from sync.cohorts import CohortPhone, phone_of_birth
 from sync.errors import LinkLostError
 from sync.messages import Birth, EpisodeUpload, Event
@@ -89,7 +89,7 @@ class StagedFleet:
 
     def __init__(self, folder: Path, phones: int = 30) -> None:
         self.folder = folder
-        self.clock = ManualClock()
+        self.clock = ManualClock(SystemClock().wall_ms())
         self.database = Database(sqlite_url(folder / "cloud" / "cloud.db"))
         self.ingest = Ingest(self.database, clock=self.clock)
         self.downlink = RecordedDownlink()

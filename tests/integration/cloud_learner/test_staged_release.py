@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -10,9 +11,15 @@ from cloud_learner.staged_plan import Limit
 from cloud_learner.staged_release import Abort, Approve, Pause, Resume, StagedPhase
 from cloud_learner.staged_store import is_whole
 from sync.cohorts import is_held_out
-from tests.staged_fleet import TWO_STAGES, StagedFleet
+from tests.staged_fleet import TWO_STAGES, StagedFleet, described
 
 ENDS = (StagedPhase.PROMOTED, StagedPhase.ROLLED_BACK, StagedPhase.PAUSED)
+
+
+@pytest.fixture(autouse=True)
+def _quick_disk(monkeypatch):
+    """Nobody cuts the power here."""
+    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
 
 
 @pytest.fixture
@@ -145,6 +152,20 @@ def test_a_channel_that_somebody_else_moves_pauses_the_release(fleet):
     fleet.store.tell("r2", Abort("ann", "superseded"))
     fleet.until(StagedPhase.ROLLED_BACK)
     assert fleet.signer.channel("stable").release_id == "hand-made"
+
+
+def test_a_channel_that_was_moved_below_the_release_is_led_back_to_what_it_was_moved_to(fleet):
+    """Phones that have r3 cannot go down to r2, so they get r2's adapter as a higher version."""
+    fleet.signer.publish(*described("r3", 3))
+    fleet.stage(release_id="r3")
+    fleet.hour()
+    fleet.signer.set_channel("stable", "r2")
+    fleet.store.tell("r3", Abort("ann", "r2 will do"))
+
+    fleet.hour()
+
+    assert fleet.signer.channel("stable").release_id == "r3-back"
+    assert fleet.signer.adapter("r3-back") == fleet.signer.adapter("r2")
 
 
 def test_two_staged_releases_of_a_channel_wait_for_each_other(fleet):
