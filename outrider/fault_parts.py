@@ -12,6 +12,7 @@ import signal
 import sqlite3
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -63,6 +64,7 @@ PHONE_FAILED: Final = 3
 ASSIGNMENTS: Final = 40
 _PLAY_S: Final = 0.1
 _TICK_S: Final = 0.2
+_TELL_S: Final = 5.0
 _TOO_LARGE_BYTES: Final = 4_500_000
 
 _log = structlog.get_logger()
@@ -265,7 +267,11 @@ def _hand_out(
     """Send assignments to whoever is there, again where no episode came of them."""
     settings = DispatchSettings(phone_capacity=4, deadline_s=4.0, silence_s=10.0)
     begun = False
+    told_s = 0.0
     while not stop.wait(_TICK_S):
+        if time.monotonic() - told_s >= _TELL_S:
+            told_s = time.monotonic()
+            _log.info("cloud_told", stats=session.stats())
         if order.quiet.exists():
             continue
         try:

@@ -105,6 +105,7 @@ class CloudCounters:
         unknown_fields: fields of a newer writer, which were left out.
         withheld: messages that their addressee's version does not know, which were not sent.
         postponed: messages that could not be stored at once.
+        stale: messages of a connection that was lost before they were looked at.
         shed: messages that nobody sends again, and that could not be kept until they were stored.
     """
 
@@ -121,6 +122,7 @@ class CloudCounters:
     doubles: int = 0
     chunks: int = 0
     unknown_fields: int = 0
+    stale: int = 0
     withheld: int = 0
     shed: int = 0
 
@@ -207,7 +209,11 @@ class CloudLink:
         return IDLE_S if wait_s is None else min(wait_s, IDLE_S)
 
     def take(self, events: Sequence[TransportEvent]) -> None:
-        """Take events of the transport, in order; messages between two others are batches."""
+        """Take events of the transport, in order; messages between two others are batches.
+
+        What still waits of a connection that is lost is passed over: nobody could be answered, its
+        senders have it still, and behind it the news of the next connection waits.
+        """
         batch: list[Incoming] = []
         size_bytes = 0
         for event in events:
@@ -215,6 +221,9 @@ class CloudLink:
                 self._receive(batch)
                 batch, size_bytes = [], 0
                 self.connection.handle(event)
+                continue
+            if not self.connection.online:
+                self.counters.stale += 1
                 continue
             size_bytes += len(event.payload)
             if batch and size_bytes > BATCH_BYTES:

@@ -261,3 +261,20 @@ def test_releases_are_announced_again_shortly_after_devices_arrive(world):
 def test_messages_for_a_device_wait_for_nobody(world):
     cloud = world.cloud()
     assert not cloud.link.send("phone-1", Cancel(assignment_ids=()))
+
+
+def test_what_waits_of_a_lost_connection_is_passed_over_and_comes_again(world):
+    cloud, device = world.cloud(), world.device()
+    world.settle(device, cloud)
+    device.enqueue(event(1), event(2))
+    device.turn()
+    world.broker.cut("cloud")
+    lost = cloud.events.pop()
+    cloud.events.appendleft(lost)  # the news of the loss overtook what waits in the queue
+    cloud.turn()
+    assert (cloud.link.counters.stale, len(cloud.rows)) == (2, 0)
+    for _ in range(3):
+        world.clock.advance(10.0)
+        world.settle(device, cloud)
+    assert len(cloud.rows) == 2
+    assert depth(device.conn) == 0
