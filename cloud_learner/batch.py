@@ -8,8 +8,8 @@ Notation: B steps, L tokens, D = 4 decisions, N = 32 + L choices, d width of a t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -219,6 +219,10 @@ class StepBatch:
     valid: Tensor
     reference: Tensor
     has_reference: Tensor
+
+    def sent_by(self, send: Callable[[Tensor], Tensor]) -> StepBatch:
+        """The same batch, every tensor of it sent elsewhere."""
+        return StepBatch(**{one.name: send(getattr(self, one.name)) for one in fields(self)})
 
 
 def step_batch(samples: Sequence[LayoutSample], table: TextTable) -> StepBatch:

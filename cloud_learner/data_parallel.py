@@ -169,7 +169,8 @@ def serve(replica: Replica) -> None:
 
 def _obeyed(order: _Score, replica: Replica) -> Scores:
     with torch.no_grad():
-        nn.utils.vector_to_parameters(torch.from_numpy(order.weights), replica.trainable)
+        weights = torch.from_numpy(order.weights).to(replica.trainable[0].device)
+        nn.utils.vector_to_parameters(weights, replica.trainable)
     drops = (
         dropping(replica.network, order.dropout, seed=order.seed)
         if order.dropout

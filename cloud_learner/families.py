@@ -14,6 +14,7 @@ from torch import nn
 from cloud_learner.batch import StepSample, Trajectory, trajectory_of
 from cloud_learner.carriers import Carrier, LayoutCarrier, TextCarrier
 from cloud_learner.checkpoints import NetworkIdentity
+from cloud_learner.compute import CPU, Compute
 from cloud_learner.scoring import Scorer, Scores
 from cloud_learner.text_batch import text_trajectory_of
 from cloud_learner.text_scoring import TextScorer
@@ -94,8 +95,9 @@ class Family(Protocol):
 class LayoutFamily:
     """layout_t5; its text table is frozen and shared."""
 
-    def __init__(self, base: LayoutT5) -> None:
-        self._base = base
+    def __init__(self, base: LayoutT5, *, compute: Compute = CPU) -> None:
+        self._base = compute.holding(base)
+        self._compute = compute
         self._table = text_table_of(base)
         self.feature_dim = 2 * base.config.d_model
         self.can_be_retold = True
@@ -110,7 +112,7 @@ class LayoutFamily:
 
     def replica(self, adapted: LayoutT5) -> Replica:
         """See `Family`."""
-        scorer = Scorer(self._base, adapted, self._table)
+        scorer = Scorer(self._base, adapted, self._table, compute=self._compute)
         # merged weights stand in for the base's own, so it is the base that drops
         return Replica(scorer, self._base, LayoutCarrier(self._table), _trainable(adapted))
 
@@ -137,8 +139,9 @@ class TextFamily:
         pictures: of the screens; a step whose picture is not here is left out, and counted.
     """
 
-    def __init__(self, base: VisionLanguage, pictures: Pictures) -> None:
-        self._base = base
+    def __init__(self, base: VisionLanguage, pictures: Pictures, *, compute: Compute = CPU) -> None:
+        self._base = compute.holding(base)
+        self._compute = compute
         self._pictures = pictures
         self._missing = 0
         self.feature_dim = base.feature_dim
@@ -157,7 +160,8 @@ class TextFamily:
 
     def replica(self, adapted: VisionLanguage) -> Replica:
         """See `Family`."""
-        return Replica(TextScorer(adapted), adapted, TextCarrier(adapted), _trainable(adapted))
+        scorer = TextScorer(adapted, compute=self._compute)
+        return Replica(scorer, adapted, TextCarrier(adapted), _trainable(adapted))
 
     def trajectory(
         self, episode: Episode, *, row: int, app: str, success: bool, taught: bool = False
@@ -182,15 +186,16 @@ class TextFamily:
         return picture
 
 
-def family_of(base: Base, pictures: Pictures | None = None) -> Family:
+def family_of(base: Base, pictures: Pictures | None = None, *, compute: Compute = CPU) -> Family:
     """What the learner has to know of a base.
 
     Args:
         pictures: of logged screens; None where none are kept.
+        compute: where the learner computes.
     """
     if isinstance(base, LayoutT5):
-        return LayoutFamily(base)
-    return TextFamily(base, pictures or (lambda _digest: None))
+        return LayoutFamily(base, compute=compute)
+    return TextFamily(base, pictures or (lambda _digest: None), compute=compute)
 
 
 def _trainable(adapted: nn.Module) -> list[nn.Parameter]:

@@ -17,6 +17,7 @@ import structlog
 
 from cloud_learner.batch import Trajectory
 from cloud_learner.checkpoints import Checkpoint, load_checkpoint
+from cloud_learner.compute import compute_on
 from cloud_learner.delivery import AdapterExport, Delivery
 from cloud_learner.families import Base, Replica, family_of
 from cloud_learner.learner_settings import LearnerSettings
@@ -66,7 +67,7 @@ class Learner:
         cpu_time_s: Callable[[], float] = time.process_time,
         share: Callable[[Replica], StepScorer] | None = None,
     ) -> None:
-        family = family_of(base, pictures)
+        family = family_of(base, pictures, compute=compute_on(settings.device))
         identity = family.identity(base_digest=base_digest, rank=settings.rank)
         loaded = load_checkpoint(checkpoints_dir, network=identity)
         self._store = store

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cloud_learner.algorithm_file import read_algorithm
 from cloud_learner.algorithm_settings import ALGORITHMS, AnySettings, GroupSettings
+from cloud_learner.compute import Device
 from cloud_learner.drill import DrillSettings
 from cloud_learner.errors import SettingsError
 from cloud_learner.imitation import ImitationSettings
@@ -36,6 +37,7 @@ class LearnerSettings:
             holds on to all alike.
         drill: of what stays hopeless; the control arm has none.
         parity_steps: logged observations on which every adapter is checked before it is delivered.
+        device: where it computes: cpu, cuda, or auto for a GPU where there is one.
     """
 
     name: str = "a_ride"
@@ -48,6 +50,7 @@ class LearnerSettings:
     copies: int = 3
     weighs_demonstrations: bool = True
     parity_steps: int = 32
+    device: Device = "auto"
     drill: DrillSettings = field(default_factory=DrillSettings)
     warm_up: ImitationSettings = field(default_factory=ImitationSettings)
     control: ImitationSettings = field(

@@ -288,7 +288,7 @@ def _restore(network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
 def _adapter_state(network: nn.Module) -> dict[str, Tensor]:
     """Copies of the adapter's tensors by parameter name."""
     return {
-        name: value.detach().clone()
+        name: value.detach().cpu().clone()
         for name, value in network.named_parameters()
         if ".lora_" in name
     }

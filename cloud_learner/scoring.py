@@ -7,7 +7,7 @@ share a padded batch: together half the time of side paths over one batch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from cloud_learner.batch import (
     layout_samples,
     step_batch,
 )
+from cloud_learner.compute import CPU, Compute, back
 from exporters.families.layout_t5 import LayoutT5
 from exporters.lora import adapted_layers, merged_weights
 from sync.text_table import TextTable
@@ -66,6 +67,7 @@ class Scorer:
         table: the base's text table.
         trains_texts: embed texts by the network, with a gradient to its table (base training).
         buckets: padded batches that steps are parted into, by their length.
+        compute: where `base` and `adapted` are.
     """
 
     def __init__(
@@ -76,12 +78,14 @@ class Scorer:
         *,
         trains_texts: bool = False,
         buckets: int = _BUCKETS,
+        compute: Compute = CPU,
     ) -> None:
         self._network = _Forward(base)
         self._layers = [] if adapted is None else adapted_layers(adapted)
         self._table = table
         self._trains_texts = trains_texts
         self._buckets = buckets
+        self._compute = compute
 
     def __call__(self, samples: Sequence[StepSample]) -> Scores:
         """Scores of `samples`, in their order, with gradients to the adapter."""
@@ -93,20 +97,29 @@ class Scorer:
             batch = step_batch([own[index] for index in bucket], self._table)
             if texts is not None:
                 batch = replace(batch, text=texts(batch.text_rows))
-            raw: _Raw = functional_call(self._network, weights, (batch,))
-            parts.append((raw, batch))
+            batch = batch.sent_by(self._compute.sent)
+            parts.append((self._pass(batch, weights), batch))
             order.extend(bucket)
-        back = torch.empty(len(order), dtype=torch.int64)
-        back[torch.tensor(order)] = torch.arange(len(order))
+        places = torch.empty(len(order), dtype=torch.int64)
+        places[torch.tensor(order)] = torch.arange(len(order))
+
+        def in_order(values: Iterable[Tensor]) -> Tensor:
+            return back(torch.cat(list(values)))[places]
+
         return Scores(
-            log_prob=torch.cat([raw.log_prob for raw, _ in parts])[back],
-            entropy=torch.cat([raw.entropy for raw, _ in parts])[back],
-            divergence=torch.cat([_divergence(raw, batch) for raw, batch in parts])[back],
-            features=torch.cat([raw.features for raw, _ in parts])[back],
-            log_mu=torch.cat([batch.log_mu for _, batch in parts])[back],
-            usable=torch.cat([batch.usable for _, batch in parts])[back],
-            valid=torch.cat([batch.valid for _, batch in parts])[back],
+            log_prob=in_order(raw.log_prob for raw, _ in parts),
+            entropy=in_order(raw.entropy for raw, _ in parts),
+            divergence=in_order(_divergence(raw, batch) for raw, batch in parts),
+            features=in_order(raw.features for raw, _ in parts),
+            log_mu=in_order(batch.log_mu for _, batch in parts),
+            usable=in_order(batch.usable for _, batch in parts),
+            valid=in_order(batch.valid for _, batch in parts),
         )
+
+    def _pass(self, batch: StepBatch, weights: dict[str, Tensor]) -> _Raw:
+        with self._compute.forward():
+            raw: _Raw = functional_call(self._network, weights, (batch,))
+        return raw
 
     @torch.no_grad()
     def remember_as_reference(self, samples: Sequence[StepSample]) -> None:
@@ -116,9 +129,9 @@ class Scorer:
         count = max(self._buckets, -(-len(missing) // _LARGEST_REFERENCE_BUCKET))
         for bucket in _buckets(missing, count):
             chosen = [missing[index] for index in bucket]
-            batch = step_batch(chosen, self._table)
-            raw: _Raw = functional_call(self._network, weights, (batch,))
-            for sample, rows in zip(chosen, raw.log_probs.numpy(), strict=True):
+            batch = step_batch(chosen, self._table).sent_by(self._compute.sent)
+            log_probs = back(self._pass(batch, weights).log_probs).numpy()
+            for sample, rows in zip(chosen, log_probs, strict=True):
                 sample.reference = _kept(rows, sample)
 
     def _weights(self) -> dict[str, Tensor]:

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from cloud_learner.batch import StepSample
+from cloud_learner.compute import CPU, Compute, back
 from cloud_learner.scoring import Scores
 from cloud_learner.text_batch import TextSample, text_samples
 from exporters.families.vision_language import VisionLanguage
@@ -34,8 +35,9 @@ _FARTHEST = 20.0
 class TextScorer:
     """Scores steps under a network, with gradients to the adapter that is attached to it."""
 
-    def __init__(self, network: VisionLanguage) -> None:
+    def __init__(self, network: VisionLanguage, *, compute: Compute = CPU) -> None:
         self._network = network
+        self._compute = compute
 
     def __call__(self, samples: Sequence[StepSample]) -> Scores:
         """Scores of `samples`, in their order."""
@@ -45,14 +47,14 @@ class TextScorer:
             chosen = [own[row] for row in rows]
             parts.append((self._raw(chosen), chosen))
             order.extend(rows)
-        back = torch.empty(len(order), dtype=torch.int64)
-        back[torch.tensor(order)] = torch.arange(len(order))
+        places = torch.empty(len(order), dtype=torch.int64)
+        places[torch.tensor(order)] = torch.arange(len(order))
         divergences = [_divergence(raw, chosen) for raw, chosen in parts]
         return Scores(
-            log_prob=torch.cat([raw.log_probs.sum(-1) for raw, _ in parts])[back],
-            entropy=torch.cat([raw.entropy for raw, _ in parts])[back],
-            divergence=torch.cat(divergences)[back],
-            features=torch.cat([raw.features for raw, _ in parts])[back],
+            log_prob=torch.cat([raw.log_probs.sum(-1) for raw, _ in parts])[places],
+            entropy=torch.cat([raw.entropy for raw, _ in parts])[places],
+            divergence=torch.cat(divergences)[places],
+            features=torch.cat([raw.features for raw, _ in parts])[places],
             log_mu=torch.tensor([one.log_mu for one in own], dtype=torch.float32),
             usable=torch.tensor([float(one.usable) for one in own]),
             valid=torch.tensor([float(one.valid) for one in own]),
@@ -64,24 +66,23 @@ class TextScorer:
         missing = [one for one in text_samples(samples) if one.reference is None]
         for rows in _batches(missing):
             chosen = [missing[row] for row in rows]
-            kept = self._raw(chosen).log_probs.numpy()
+            kept = self._raw(chosen).log_probs.cpu().numpy()
             for sample, log_probs in zip(chosen, kept, strict=True):
                 sample.reference = log_probs[: len(sample.tokens)].copy()
 
     def _raw(self, samples: Sequence[TextSample]) -> _Raw:
-        answered = self._network.score(
-            [one.shown for one in samples], [one.tokens for one in samples]
-        )
-        masks, tokens = _padded(samples, answered.logits.shape[-1])
-        log_probs = torch.log_softmax(answered.logits.masked_fill(~masks, -1e9), dim=-1)
+        with self._compute.forward():
+            answered = self._network.score(
+                [one.shown for one in samples], [one.tokens for one in samples]
+            )
+        masks, tokens = map(self._compute.sent, _padded(samples, answered.logits.shape[-1]))
+        logits = answered.logits.float()
+        log_probs = torch.log_softmax(logits.masked_fill(~masks, -1e9), dim=-1)
         chosen = log_probs.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
         entropies = -(log_probs.exp() * log_probs * masks).sum(-1)
         decided = (masks.sum(-1) > 1).to(torch.float32)
-        return _Raw(
-            log_probs=chosen,
-            entropy=(entropies * decided).sum(-1) / decided.sum(-1).clamp(min=1.0),
-            features=answered.features,
-        )
+        entropy = (entropies * decided).sum(-1) / decided.sum(-1).clamp(min=1.0)
+        return _Raw(back(chosen), back(entropy), back(answered.features))
 
 
 @dataclass(frozen=True, slots=True)

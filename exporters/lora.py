@@ -81,8 +81,8 @@ def adapter_tensors(network: nn.Module) -> dict[str, npt.NDArray[np.float32]]:
     tensors = {}
     for path, layer in _layers(network):
         a, b = _factors(layer)
-        tensors[f"{path}.lora_a"] = np.ascontiguousarray(a.detach().numpy().T)
-        tensors[f"{path}.lora_b"] = np.ascontiguousarray(b.detach().numpy().T * _SCALING)
+        tensors[f"{path}.lora_a"] = np.ascontiguousarray(a.detach().cpu().numpy().T)
+        tensors[f"{path}.lora_b"] = np.ascontiguousarray(b.detach().cpu().numpy().T * _SCALING)
     return tensors
 
 

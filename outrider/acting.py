@@ -105,7 +105,8 @@ def actor_of(
         return Actor(policy, Actors())
     if policy.startswith(VISION_LANGUAGE):
         folder = Path(policy.removeprefix(VISION_LANGUAGE))
-        return Actor(policy, Actors(files={policy: _vision_language(folder)}))
+        acting, digest = _vision_language(folder, quantisation)
+        return Actor(policy, Actors(files={policy: acting}), digest=digest)
     if not policy.endswith(".py"):
         known = ", ".join((*SCRIPTED, RELEASE, f"{VISION_LANGUAGE}DIR"))
         raise MisuseError(f"no policy is called {policy!r}; there are {known}, and any .py file")
@@ -116,23 +117,31 @@ def actor_of(
     return Actor(policy, Actors(files={policy: UsersPolicy(policy, read)}))
 
 
-def _vision_language(folder: Path) -> Policy:
+def _vision_language(folder: Path, quantisation: Quantisation) -> tuple[Policy, str]:
     """The policy of exported graphs, which need no torch, or of a Hugging Face checkpoint.
 
-    Raises: MisuseError: there is neither in the folder, or it is not whole.
+    With it comes the SHA-256 (hex) of the base, or of the checkpoint's files.
+
+    Raises: MisuseError: there is neither in the folder, it is not whole, or cannot compute so.
     """
     from device_runtime.base_files import BASE_FILE
     from device_runtime.errors import PolicyFilesError
+    from device_runtime.onnx_text_policy import OnnxTextPolicy
     from device_runtime.text_policy import TextPolicy
 
     if (folder / BASE_FILE).is_file():
-        from device_runtime.text_graphs import TextBase
-
         try:
-            return TextPolicy(TextBase(folder).network())
+            graphs = OnnxTextPolicy(folder, quantisation=quantisation)
         except PolicyFilesError as error:
             raise MisuseError(str(error)) from error
+        return graphs, graphs.base_digest
+    if quantisation != "fp32":
+        raise MisuseError(
+            f"{folder} holds no graphs, and torch computes in fp32: "
+            "`outrider export` makes graphs to name here"
+        )
     try:
+        from exporters.checkpoint_folder import contents_digest
         from exporters.errors import BaseFilesError
         from exporters.families.hf_checkpoint import load_checkpoint
     except ModuleNotFoundError as error:
@@ -140,7 +149,7 @@ def _vision_language(folder: Path) -> Policy:
             f"{folder} has no graphs and {error.name} is absent: pip install 'outrider[cloud]'"
         ) from error
     try:
-        return TextPolicy(load_checkpoint(folder))
+        return TextPolicy(load_checkpoint(folder)), contents_digest(folder)
     except BaseFilesError as error:
         raise MisuseError(str(error)) from error
 

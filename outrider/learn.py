@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +20,14 @@ if TYPE_CHECKING:
     from cloud_learner.process_group import Place
 
 POLL_S = 0.05
+
+
+class Device(Enum):
+    """Where the learner computes."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
 
 
 Learner = Annotated[
@@ -46,8 +56,16 @@ def learn(
     learner_cpu_s: ControlCpu = None,
     warm_up_updates: WarmUp = None,
     base: Annotated[
-        Path | None, typer.Option("--base", help="Base network; the shipped one if not set.")
+        Path | None,
+        typer.Option(
+            "--base",
+            help="Folder of a base or a checkpoint; the shipped base if not set.",
+        ),
     ] = None,
+    device: Annotated[
+        Device,
+        typer.Option("--device", help="Where it computes; auto takes a GPU if any."),
+    ] = Device.AUTO,
     database: Annotated[
         str | None, typer.Option("--database", help="Database URL; DATA/cloud/cloud.db if not set.")
     ] = None,
@@ -69,15 +87,19 @@ def learn(
     from exporters.opened_base import open_base
     from exporters.shipped import DEFAULT_BASE_DIR
     from outrider.device_wiring import stop_on_signals
+    from outrider.graphs import require_base
     from sync.clock import SystemClock
 
     torch.set_num_threads(1)
     out = Output(json_lines=json)
-    settings = learner_settings(learner, learner_cpu_s, warm_up_updates)
+    settings = replace(
+        learner_settings(learner, learner_cpu_s, warm_up_updates), device=device.value
+    )
+    require_base(base)
     place = place_of(os.environ)
     source = base or DEFAULT_BASE_DIR
     if not place.leads:
-        _share_the_work(place, source, settings.rank)
+        _share_the_work(place, source, settings)
         return
     paths = ServiceSettings(data_dir=data)
     file = paths.cloud_dir / "cloud.db"
@@ -119,17 +141,18 @@ def learn(
     )
 
 
-def _share_the_work(place: Place, source: Path, rank: int) -> None:
+def _share_the_work(place: Place, source: Path, settings: LearnerSettings) -> None:
     """Score for the first process until it ends, whatever the terminal says meanwhile."""
+    from cloud_learner.compute import compute_on
     from cloud_learner.data_parallel import serve
     from cloud_learner.families import family_of
     from cloud_learner.process_group import joined
     from exporters.opened_base import load_network
     from outrider.interrupts import on_interrupt
 
-    family = family_of(load_network(source))
+    family = family_of(load_network(source), compute=compute_on(settings.device))
     with joined(place), on_interrupt(lambda: None):
-        serve(family.replica(family.adapted(rank)))
+        serve(family.replica(family.adapted(settings.rank)))
 
 
 def learner_settings(
@@ -139,8 +162,6 @@ def learner_settings(
 
     Raises: MisuseError: there is no such learner, or its file cannot be used.
     """
-    from dataclasses import replace
-
     from cloud_learner.learner_settings import settings_of
 
     try:

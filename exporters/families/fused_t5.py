@@ -15,6 +15,7 @@ Source: Zhang and Zhang 2023, You Only Look at Screens (arXiv 2309.11436), secti
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,8 +102,8 @@ class FusedT5(VisionLanguage):
     @torch.inference_mode()
     def features_of(self, pixels: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """float32 [1, F]: what the image encoder sees in pixels float32 [3, H, W]."""
-        seen = self.eyes(pixel_values=torch.from_numpy(pixels[None])).pooler_output
-        return np.array(seen.numpy(), dtype=np.float32)
+        seen = self.eyes(pixel_values=torch.from_numpy(pixels[None]).to(self.device)).pooler_output
+        return np.array(seen.cpu().numpy(), dtype=np.float32)
 
     def answer_tokens(self, text: str) -> tuple[int, ...]:
         """`text` as T5's tokenizer cuts it."""
@@ -112,10 +113,13 @@ class FusedT5(VisionLanguage):
     def score(self, shown: Sequence[Shown], answers: Sequence[Sequence[int]]) -> Answered:
         """See `VisionLanguage.score`."""
         config = self.t5.config
-        prompts, mask = padded([one.prompt for one in shown], config.pad_token_id)
-        memory = self._memory(shown, prompts, mask)
+        prompts, mask = padded([one.prompt for one in shown], config.pad_token_id, self.device)
+        known = [one.memory for one in shown if one.memory is not None]
+        is_read = len(known) == len(shown)
+        memory = torch.cat(known) if is_read else self._memory(shown, prompts, mask)
         start = config.decoder_start_token_id
-        before, _ = padded([(start, *answer[:-1]) for answer in answers], config.pad_token_id)
+        rows = [(start, *answer[:-1]) for answer in answers]
+        before, _ = padded(rows, config.pad_token_id, self.device)
         logits = self.t5(
             encoder_outputs=(memory,),
             attention_mask=mask,
@@ -124,9 +128,15 @@ class FusedT5(VisionLanguage):
         ).logits
         return Answered(logits, pooled(memory, mask))
 
+    @torch.inference_mode()
+    def read(self, shown: Shown) -> Shown:
+        """See `VisionLanguage.read`: the encoder's states."""
+        prompts, mask = padded([shown.prompt], self.t5.config.pad_token_id, self.device)
+        return replace(shown, memory=self._memory([shown], prompts, mask))
+
     def _memory(self, shown: Sequence[Shown], prompts: Tensor, mask: Tensor) -> Tensor:
         text = self.t5.encoder(input_ids=prompts, attention_mask=mask).last_hidden_state
         nothing = np.zeros((1, self.fusion.image_dense.in_features), dtype=np.float32)
         pictures = [one.picture.get(_FEATURES, nothing) for one in shown]
-        fused: Tensor = self.fusion(text, torch.from_numpy(np.stack(pictures)))
+        fused: Tensor = self.fusion(text, torch.from_numpy(np.stack(pictures)).to(self.device))
         return fused

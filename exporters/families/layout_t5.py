@@ -165,7 +165,7 @@ class LayoutT5(nn.Module):
         """float32 [B, D, d]: a state per decision, each seeing the prefix up to itself."""
         states: Tensor = self.decoder(
             inputs_embeds=self.embed_prefix(memory, prefix),
-            attention_mask=causal_mask(prefix.shape[1]),
+            attention_mask=causal_mask(prefix.shape[1]).to(memory.device),
             encoder_hidden_states=memory,
             encoder_attention_mask=additive_mask(mask),
             use_cache=False,

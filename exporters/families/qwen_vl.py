@@ -73,7 +73,7 @@ class QwenVL(VisionLanguage):
         """See `VisionLanguage.score`."""
         prompts = [len(one.prompt) for one in shown]
         rows = [(*one.prompt, *answer[:-1]) for one, answer in zip(shown, answers, strict=True)]
-        ids, mask = padded(rows, self.vocabulary.end)
+        ids, mask = padded(rows, self.vocabulary.end, self.device)
         is_picture = (ids == self.network.config.image_token_id) & (mask > 0)
         hidden = self.network.model(
             input_ids=ids,
@@ -83,10 +83,11 @@ class QwenVL(VisionLanguage):
             **self._joined(shown),
         ).last_hidden_state
         longest = max(map(len, answers))
-        places = torch.tensor(prompts)[:, None] - 1 + torch.arange(longest)
+        ends = torch.tensor(prompts, device=self.device)[:, None]
+        places = ends - 1 + torch.arange(longest, device=self.device)
         places = places.clamp(max=hidden.shape[1] - 1)
         at = hidden.gather(1, places.unsqueeze(-1).expand(-1, -1, hidden.shape[-1]))
-        before = (torch.arange(ids.shape[1])[None, :] < torch.tensor(prompts)[:, None]).float()
+        before = (torch.arange(ids.shape[1], device=self.device)[None, :] < ends).float()
         mean = torch.einsum("bl,bld->bd", before / before.sum(1, keepdim=True), hidden)
         return Answered(self.network.lm_head(at), torch.cat([at[:, 0], mean], dim=-1))
 
@@ -119,6 +120,6 @@ class QwenVL(VisionLanguage):
         if not seen:
             return {}
         return {
-            name: torch.from_numpy(np.concatenate([one[name] for one in seen]))
+            name: torch.from_numpy(np.concatenate([one[name] for one in seen])).to(self.device)
             for name in (_PIXELS, _GRID)
         }

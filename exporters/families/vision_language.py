@@ -34,10 +34,12 @@ class Shown:
     Attributes:
         prompt: token ids.
         picture: the family's own arrays by name; empty where there was no picture.
+        memory: what the family has read of both already, for acting alone.
     """
 
     prompt: tuple[int, ...]
     picture: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)  # any kind of number
+    memory: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,11 @@ class VisionLanguage(nn.Module, ABC):
         """Which tokens may follow while an action is written."""
         return self.vocabulary.masks(self.language)
 
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return next(self.parameters()).device
+
     @abstractmethod
     def show(self, prompt: str, rgb: npt.NDArray[np.uint8] | None) -> Shown:
         """The network's input.
@@ -99,7 +106,7 @@ class VisionLanguage(nn.Module, ABC):
     ) -> list[npt.NDArray[np.float32]]:
         """float32 [D, V] for each text: logits of its tokens, each after those before it."""
         logits = self.score([shown] * len(texts), texts).logits
-        return [rows[: len(text)].numpy() for rows, text in zip(logits, texts, strict=True)]
+        return [rows[: len(text)].cpu().numpy() for rows, text in zip(logits, texts, strict=True)]
 
     def next_logits(self, shown: Shown, tokens: Sequence[int]) -> npt.NDArray[np.float32]:
         """float32 [V]: logits of the token that follows `tokens`."""
@@ -111,12 +118,16 @@ class VisionLanguage(nn.Module, ABC):
         self, prompt: str, rgb: npt.NDArray[np.uint8] | None
     ) -> Callable[[Sequence[int]], npt.NDArray[np.float32]]:
         """Logits of the token that follows, for one prompt and picture: what decoding asks."""
-        shown = self.show(prompt, rgb)
+        shown = self.read(self.show(prompt, rgb))
 
         def next_logits(tokens: Sequence[int]) -> npt.NDArray[np.float32]:
             return self.next_logits(shown, tokens)
 
         return next_logits
+
+    def read(self, shown: Shown) -> Shown:
+        """The same input, with what needs to be worked out only once for it; without a gradient."""
+        return shown
 
 
 def rgb_of(picture: bytes) -> npt.NDArray[np.uint8]:
@@ -127,7 +138,9 @@ def rgb_of(picture: bytes) -> npt.NDArray[np.uint8]:
         return np.asarray(image.convert("RGB"))
 
 
-def padded(rows: Sequence[Sequence[int]], filler: int) -> tuple[Tensor, Tensor]:
+def padded(
+    rows: Sequence[Sequence[int]], filler: int, device: torch.device
+) -> tuple[Tensor, Tensor]:
     """Token ids int64 [B, L] padded on the right, and a mask int64 [B, L], 1 for a token."""
     length = max(map(len, rows))
     ids = np.full((len(rows), length), filler, dtype=np.int64)
@@ -135,7 +148,7 @@ def padded(rows: Sequence[Sequence[int]], filler: int) -> tuple[Tensor, Tensor]:
     for index, row in enumerate(rows):
         ids[index, : len(row)] = row
         mask[index, : len(row)] = 1
-    return torch.from_numpy(ids), torch.from_numpy(mask)
+    return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
 
 
 def pooled(hidden: Tensor, mask: Tensor) -> Tensor:
