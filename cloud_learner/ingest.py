@@ -1,7 +1,7 @@
 """Ingest: what the devices send becomes rows, batch by batch, before it is acknowledged.
 
-session → `Ingest.commit` → store → (return) → acknowledgement. A batch that cannot be committed is
-not acknowledged, so the devices send it again; a message that will never be accepted is a dead
+session → `Ingest.commit` → store → (return) → acknowledgement. A batch that cannot be committed now
+is put off, so the devices send it again; a message that will never be accepted is a dead
 letter with a reason, and does not hold back its neighbours.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Final
 
 import structlog
 
@@ -21,6 +22,8 @@ from sync.messages import Birth, EpisodeUpload, Offline
 from sync.session import DeadLetter, Received
 
 _log = structlog.get_logger()
+UNSTORABLE: Final = "unstorable"
+"""Reason code of a message that can be read and that the database cannot hold."""
 
 
 class Ingest:
@@ -33,8 +36,44 @@ class Ingest:
     def commit(self, batch: Sequence[Received]) -> dict[int, str]:
         """Store a batch; index → reason of the messages that were refused for good.
 
-        Raises: StoreUnavailableError: nothing of it was stored.
+        A message that breaks the transaction is found by halves and becomes a dead letter; all
+        others are stored.
+
+        Raises: StoreUnavailableError: the database takes nothing now. What was stored of the batch
+            before that is known when it comes again.
         """
+        try:
+            return self._commit(batch)
+        except TransientError:
+            raise
+        except Exception as error:  # noqa: BLE001 - no message may hold back the others
+            if len(batch) == 1:
+                return self._poisoned(batch[0], error)
+        middle = len(batch) // 2
+        refused = self.commit(batch[:middle])
+        later = self.commit(batch[middle:])
+        return {**refused, **{middle + index: reason for index, reason in later.items()}}
+
+    def _poisoned(self, received: Received, error: Exception) -> dict[int, str]:
+        """A message that no database takes: too large a number, a character it does not have."""
+        _log.error(
+            "message_not_storable",
+            device_id=received.device_id,
+            seq=received.seq,
+            error=type(error).__name__,
+        )
+        with self._database.write() as connection:
+            record_dead_letter(
+                connection,
+                device_id=received.device_id,
+                reason=UNSTORABLE,
+                detail=f"{type(received.message).__name__}: {type(error).__name__}",
+                now_ms=self._clock.wall_ms(),
+            )
+        return {0: UNSTORABLE}
+
+    def _commit(self, batch: Sequence[Received]) -> dict[int, str]:
+        """Store a batch in one transaction, or nothing of it."""
         refused = {
             index: reason
             for index, received in enumerate(batch)

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Table, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Table, func, insert, select, update
 
 from cloud_learner import device_rows
 from cloud_learner.blob_store import record_screens
+from cloud_learner.drop_store import record_drops
 from cloud_learner.store import count, insert_new, one, upsert
 from cloud_learner.tables import (
     ASSIGNMENTS,
@@ -32,6 +33,7 @@ from cloud_learner.verdict_store import (
     store_more_verdicts,
 )
 from sync.codec import encode_episode
+from sync.drop_rules import DROPPED_EVENT, dropped_totals
 from sync.errors import RejectedError
 from sync.messages import (
     AssignmentsAccepted,
@@ -49,6 +51,9 @@ from sync.vocabulary import (
     TemplateInfo,
     Verdict,
 )
+
+DEAD_LETTERS_KEPT = 10_000
+"""The newest letters stay for somebody to look at; all are counted."""
 
 _INSTALLED = frozenset({"trial", "committed"})
 """States of an update in which its release plays."""
@@ -79,6 +84,13 @@ def record_message(connection: Connection, received: Received, *, now_ms: int) -
             record_offline(connection, received.message)
         case Health():
             record_health(connection, received.device_id, received.message)
+            record_drops(
+                connection,
+                received.device_id,
+                received.install_id,
+                received.message.drops,
+                now_ms=now_ms,
+            )
         case EpisodeUpload():
             is_new = record_episode(connection, origin, received.message)
             if received.redelivered or not is_new:
@@ -241,6 +253,14 @@ def record_event(connection: Connection, origin: Origin, event: Event) -> bool:
             event.fields.get("release_id", ""),
             now_ms=origin.received_at_ms,
         )
+    elif event.kind == DROPPED_EVENT:
+        record_drops(
+            connection,
+            origin.device_id,
+            origin.install_id,
+            dropped_totals(event),
+            now_ms=origin.received_at_ms,
+        )
     elif event.kind == "assignment_rejected":
         connection.execute(
             update(ASSIGNMENTS)
@@ -297,6 +317,10 @@ def record_dead_letter(
         )
     )
     count(connection, "dead_lettered")
+    newest = select(func.max(DEAD_LETTERS.c.row)).scalar_subquery()
+    connection.execute(
+        DEAD_LETTERS.delete().where(DEAD_LETTERS.c.row <= newest - DEAD_LETTERS_KEPT)
+    )
 
 
 def reopen_assignments(connection: Connection, device_id: str) -> None:

@@ -29,17 +29,19 @@ class LogIndex:
         logged: episode ids.
         waiting: of these, those that the cloud has not acknowledged.
         parked: of these, those that the cloud refused for good.
+        dropped: of these, those that the phone gave up unsent for want of room, as it declared.
     """
 
     device_id: str
     logged: frozenset[str]
     waiting: frozenset[str]
     parked: frozenset[str]
+    dropped: frozenset[str] = frozenset()
 
     @property
     def acknowledged(self) -> frozenset[str]:
         """Episodes that the cloud said it had committed."""
-        return self.logged - self.waiting - self.parked
+        return self.logged - self.waiting - self.parked - self.dropped
 
 
 def find_logs(phones_dir: Path) -> list[Path]:
@@ -62,7 +64,20 @@ def read_index(path: Path) -> LogIndex:
         logged=frozenset(str(row[0]) for row in rows),
         waiting=frozenset(str(row[0]) for row in rows if row[1] and not row[2]),
         parked=frozenset(str(row[0]) for row in rows if row[2]),
+        dropped=_dropped(path),
     )
+
+
+def _dropped(path: Path) -> frozenset[str]:
+    """Episodes whose upload was given up; logs of before there were drops have none."""
+    known = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'drops'"
+    if not list(_rows(path, known)):
+        return frozenset()
+    query = (
+        "SELECT e.id FROM episodes e JOIN drops d ON d.subject = CAST(e.upload_seq AS TEXT) "
+        "WHERE d.rule NOT GLOB 'blob_*'"
+    )
+    return frozenset(str(row[0]) for row in _rows(path, query))
 
 
 def read_uploads(path: Path) -> Iterator[EpisodeUpload]:

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Integer, cast, func, select
 
 from cloud_learner.campaign import CampaignState, Tally
 from cloud_learner.campaign_store import tallies
+from cloud_learner.drop_store import read_drops
 from cloud_learner.errors import UnknownRowError
 from cloud_learner.settings import CampaignSettings
 from cloud_learner.store import Database, counters, row_count, training_env_steps
@@ -154,6 +155,7 @@ class ReportStore:
         is_error = EPISODES.c.end_reason == EndReason.ENV_ERROR.value
         with self._database.read() as connection:
             counted = counters(connection)
+            drops = read_drops(connection)
             errors = connection.execute(select(func.sum(cast(is_error, Integer)))).scalar()
             return {
                 "episodes": row_count(connection, EPISODES),
@@ -164,6 +166,9 @@ class ReportStore:
                 "dead_letters": row_count(connection, DEAD_LETTERS),
                 "phones_online": row_count(connection, PHONES, PHONES.c.online.is_(True)),
                 "redelivered": counted.get("redelivered", 0),
+                "drops": sum(items for items, _bytes in drops.values()),
+                "drop_bytes": sum(size_bytes for _items, size_bytes in drops.values()),
+                **{f"drops_{rule}": items for rule, (items, _bytes) in drops.items()},
             }
 
     def learner(self) -> Fields:

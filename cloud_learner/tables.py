@@ -204,6 +204,18 @@ DEVICE_EVENTS = Table(
     UniqueConstraint("device_id", "install_id", "seq"),
 )
 
+DEVICE_DROPS = Table(
+    "device_drops",
+    METADATA,
+    Column("device_id", String(64), primary_key=True),
+    Column("install_id", String(64), primary_key=True),
+    Column("rule", String(64), primary_key=True),
+    Column("items", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("said_at_ms", BigInteger, nullable=False),
+)
+"""What devices gave up for want of room, as they say: totals since their database was made."""
+
 DEAD_LETTERS = Table(
     "dead_letters",
     METADATA,

@@ -72,6 +72,9 @@ RULES: Final[Mapping[str, NumberRule | PermitRule]] = MappingProxyType(
         "health_every_s": NumberRule(
             1.0, 86_400.0, 15.0, "seconds between two reports of how the device does"
         ),
+        "outbox_quota_mb": NumberRule(
+            1.0, 100_000.0, 256.0, "megabytes that what waits to be sent may take"
+        ),
         "upload_screens": PermitRule(
             "whether pictures of screens may leave; only false, where the device itself says so"
         ),

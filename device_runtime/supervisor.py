@@ -13,6 +13,7 @@ record: their assignments wait in the inbox and are played at the next start.
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from device_runtime.settings import Settings
 from device_runtime.trajectory_log import LogCounts, TrajectoryLog
 from device_runtime.vitals import NO_SIGNS, Vitals, VitalSigns
 from sync.clock import Clock
+from sync.database import cannot_write
 from sync.messages import (
     AssignmentBatch,
     Birth,
@@ -172,6 +174,8 @@ class Supervisor:
         self._vitals = Vitals(parts.signs, parts.log.connection, clock=clock)
         self._permit = parts.permit
         self._closed = ""
+        self._unkept: list[Played] = []
+        self._quota_bytes = 0
         self._settings = settings
         self._clock = clock
         self._report = report
@@ -196,7 +200,8 @@ class Supervisor:
             self._say_who_acts()
             while not stop.is_set():
                 self._turn()
-                if until_idle and not self._seats.busy and not len(self._queue):
+                is_idle = not self._seats.busy and not self._unkept and not len(self._queue)
+                if until_idle and is_idle:
                     break
                 if max_episodes is not None and self._episodes >= max_episodes:
                     break
@@ -209,8 +214,7 @@ class Supervisor:
         self._hear()
         self._settle_releases()
         self._start_episodes()
-        if self._seats.busy:
-            self._keep(self._seats.turn())
+        self._keep(self._seats.turn() if self._seats.busy else [])
         for assignment, error in self._seats.refused():
             self._reject(assignment, str(error.reason), str(error))
         self._say_health()
@@ -269,7 +273,7 @@ class Supervisor:
         return not closed
 
     def _start_episodes(self) -> None:
-        if not self._may_act():
+        if self._unkept or not self._may_act():
             return
         while self._seats.free:
             assignment = self._queue.take(ready=self._is_ready)
@@ -307,13 +311,29 @@ class Supervisor:
             "assignment_rejected", assignment_id=assignment.id, reason=reason, detail=detail
         )
 
-    def _keep(self, ended: list[Played]) -> None:
+    def _keep(self, just_ended: list[Played]) -> None:
+        """Store what ended, and what a full or read-only disk did not take before.
+
+        Until it takes them, nothing new is begun: what waits is at most what all seats play.
+        """
+        ended = [*self._unkept, *just_ended]
         if not ended:
             return
-        self._log.append_many(
-            ((played.episode, played.verdicts) for played in ended),
-            screens={played.episode.id: played.screens for played in ended},
-        )
+        try:
+            self._log.append_many(
+                ((played.episode, played.verdicts) for played in ended),
+                screens={played.episode.id: played.screens for played in ended},
+            )
+        except sqlite3.OperationalError as error:
+            if not cannot_write(error):
+                raise
+            if not self._unkept:
+                self._report("storage_refused", episodes=len(ended), detail=str(error))
+            self._unkept = ended
+            return
+        if self._unkept:
+            self._report("storage_available", episodes=len(ended))
+        self._unkept = []
         self._wire.wake()
         for played in ended:
             episode, verdict = played.episode, played.verdict
@@ -339,6 +359,7 @@ class Supervisor:
         if now_s < self._health_due_s:
             return
         self._health_due_s = now_s + self._remote.number("health_every_s")
+        self._keep_quota()
         depth, parked = self._log.outbox_counts()
         health = Health(
             at_ms=self._clock.wall_ms(),
@@ -349,7 +370,8 @@ class Supervisor:
             outbox_depth=depth,
             outbox_parked=parked,
             free_disk_bytes=shutil.disk_usage(self._settings.phone_dir).free,
-            stopped=self._closed,
+            stopped=self._closed or ("storage" if self._unkept else ""),
+            drops=self._log.drops(),
         )
         self._wire.send(self._vitals.complete(health))
         self._report(
@@ -361,6 +383,12 @@ class Supervisor:
             waiting=len(self._queue),
         )
 
+    def _keep_quota(self) -> None:
+        """Let the outbox hold as much as was set from afar."""
+        quota_bytes = round(self._remote.number("outbox_quota_mb") * 1_000_000)
+        if quota_bytes != self._quota_bytes and self._log.set_quota(quota_bytes):
+            self._quota_bytes = quota_bytes
+
     def _wind_down(self) -> None:
         """Stop to play, and give what was played a moment to be acknowledged.
 
@@ -369,6 +397,9 @@ class Supervisor:
         """
         if self._seats.busy and self._gate is not None and self._gate.closed():
             self._keep(self._seats.turn())
+        self._keep([])
+        if self._unkept:  # their assignments are still open: they are played again
+            self._report("episodes_lost", episodes=len(self._unkept), reason="storage")
         self._seats.close()
         self._shelf.close()
         self._wire.wait_drained(DRAIN_S)

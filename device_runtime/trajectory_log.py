@@ -19,10 +19,19 @@ from device_runtime.errors import TrajectoryLogError
 from sync import blob_rows, inbox
 from sync.clock import Clock
 from sync.codec import EncodedBody, decode_body, decode_verdict, encode_verdict
-from sync.database import create_schema, open_database, read_meta, statements, transaction
+from sync.database import (
+    cannot_write,
+    create_schema,
+    open_database,
+    read_meta,
+    statements,
+    transaction,
+)
+from sync.drop_rules import totals
 from sync.errors import RejectedError
 from sync.messages import EpisodeUpload, Event, ScreenPicture
 from sync.outbox import depth, enqueue, parked
+from sync.outbox_quota import OutboxQuota, set_quota
 from sync.vocabulary import Episode, EpisodeId, Verdict
 
 SCHEMA_VERSION: Final = 1
@@ -67,6 +76,7 @@ class LogCounts:
         env_errors: episodes that ended because the environment broke.
         env_steps: steps of all logged episodes.
         refused: episodes that a rule or the owner ended; like env_errors they are judged by nobody.
+        dropped: episodes that were given up unsent for want of room; the log still has them.
     """
 
     logged: int
@@ -75,6 +85,7 @@ class LogCounts:
     env_errors: int
     env_steps: int
     refused: int
+    dropped: int = 0
 
 
 class TrajectoryLog:
@@ -199,11 +210,31 @@ class TrajectoryLog:
             "SELECT count(*), coalesce(sum(parked_reason IS NOT NULL), 0) FROM outbox "
             "WHERE seq IN (SELECT upload_seq FROM episodes)"
         ).fetchone()
-        return LogCounts(logged, logged - waiting, parked, env_errors, env_steps, refused)
+        dropped = self.connection.execute(
+            "SELECT count(*) FROM drops JOIN episodes ON subject = CAST(upload_seq AS TEXT) "
+            "WHERE rule NOT GLOB 'blob_*'"
+        ).fetchone()[0]
+        acknowledged = logged - waiting - dropped
+        return LogCounts(logged, acknowledged, parked, env_errors, env_steps, refused, dropped)
 
     def outbox_counts(self) -> tuple[int, int]:
         """Messages that the cloud has not committed yet, and those it refused for good."""
         return depth(self.connection), len(parked(self.connection))
+
+    def drops(self) -> dict[str, tuple[int, int]]:
+        """What was given up for want of room: by rule, how many things and how many bytes."""
+        return totals(self.connection)
+
+    def set_quota(self, quota_bytes: int) -> bool:
+        """Let the outbox hold that much from now on; False where the disk takes nothing now."""
+        try:
+            with transaction(self.connection):
+                set_quota(self.connection, OutboxQuota(quota_bytes=quota_bytes))
+        except sqlite3.OperationalError as error:
+            if not cannot_write(error):
+                raise
+            return False
+        return True
 
     def close(self) -> None:
         """Let go of the file. Idempotent."""

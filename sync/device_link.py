@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from sync.codec import (
 )
 from sync.connection import Connection
 from sync.database import cannot_write, read_meta, transaction, write_meta
+from sync.drop_rules import dropped_event, totals
 from sync.errors import RejectedError
 from sync.messages import (
     Acknowledgement,
@@ -66,6 +68,8 @@ from sync.ports import (
 from sync.server_clock import ServerClock
 from sync.versions import OLDEST_MINOR, understands
 
+DROPS_EVERY_S = 10.0
+"""How often the cloud is told of what was given up, where there is news."""
 POLL_S = 1.0
 """How often the outbox is looked at without being told: another process may have written to it."""
 KEEP_FLOOR_S = 60.0
@@ -168,6 +172,7 @@ class DeviceLink:
         self._floor_kept_at_s = clock.monotonic_s()
         self._epoch = 0
         self._live_seq = 0
+        self._drops_due_s = 0.0
         self._credit = 64
         self._server_epoch = ""
         self._announced: dict[str, ReleaseAnnouncement] = {}
@@ -183,6 +188,7 @@ class DeviceLink:
         wait_s = self.connection.pump()
         self._keep_floor()
         if self.connection.online:
+            self._tell_drops()
             self._send_rows()
             due_s = self.outbox.next_due_s()
             wait_s = POLL_S if due_s is None else due_s - self._clock.monotonic_s()
@@ -278,6 +284,28 @@ class DeviceLink:
         reported = None if self._outlets.settings is None else self._outlets.settings.report()
         if reported is not None:
             self._publish(reported)
+
+    def _tell_drops(self) -> None:
+        """Queue an event for each rule by which something was given up since it was last told."""
+        now_s = self._clock.monotonic_s()
+        if now_s < self._drops_due_s:
+            return
+        self._drops_due_s = now_s + DROPS_EVERY_S
+        told = json.loads(read_meta(self._conn, "drops_told") or "{}")
+        now = totals(self._conn)
+        fresh = {rule: total for rule, total in now.items() if told.get(rule) != list(total)}
+        if not fresh:
+            return
+        at_ms = self._clock.wall_ms()
+        try:
+            with transaction(self._conn):
+                for rule, total in fresh.items():
+                    event = dropped_event(rule, total, at_ms=at_ms)
+                    enqueue(self._conn, event, created_at_ms=at_ms)
+                write_meta(self._conn, "drops_told", json.dumps(now))
+        except sqlite3.OperationalError as error:
+            if not cannot_write(error):
+                raise
 
     def _send_rows(self) -> None:
         rows = self.outbox.claim(self._credit)

@@ -13,7 +13,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from sync.messages import DurableMessage, EpisodeUpload
+from sync.messages import DurableMessage, EpisodeUpload, Event
 from sync.vocabulary import EndReason
 
 DROPPED_EVENT: Final = "storage_dropped"
@@ -71,6 +71,20 @@ def totals(conn: sqlite3.Connection) -> dict[str, tuple[int, int]]:
     """By rule: how many things were ever given up on this device, and how many bytes."""
     rows = conn.execute("SELECT part, items, bytes FROM storage WHERE part GLOB 'drop:*'")
     return {part.removeprefix("drop:"): (items, size) for part, items, size in rows}
+
+
+def dropped_event(rule: str, total: tuple[int, int], *, at_ms: int) -> Event:
+    """The event that tells the totals of one rule."""
+    fields = {"rule": rule, "count": str(total[0]), "bytes": str(total[1])}
+    return Event(kind=DROPPED_EVENT, fields=fields, at_ms=at_ms)
+
+
+def dropped_totals(event: Event) -> dict[str, tuple[int, int]]:
+    """What such an event tells; nothing where it cannot be read."""
+    count, size_bytes = event.fields.get("count", ""), event.fields.get("bytes", "")
+    if not (count.isdecimal() and size_bytes.isdecimal()):
+        return {}
+    return {event.fields.get("rule", ""): (int(count), int(size_bytes))}
 
 
 def note_drop(

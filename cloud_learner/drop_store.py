@@ -1,0 +1,47 @@
+"""What devices gave up for want of room, as they declared it: totals by device and rule.
+
+Health and the event `storage_dropped` both tell totals since a device's database was made. They may
+come in any order and more than once: the highest total counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import Connection, func, select
+
+from cloud_learner.store import insert_new
+from cloud_learner.tables import DEVICE_DROPS
+
+
+def record_drops(
+    connection: Connection,
+    device_id: str,
+    install_id: str,
+    totals: Mapping[str, tuple[int, int]],
+    *,
+    now_ms: int,
+) -> None:
+    """Note totals (how many, how many bytes) by rule, inside the caller's transaction."""
+    for rule, (items, size_bytes) in totals.items():
+        key = {"device_id": device_id, "install_id": install_id, "rule": rule[:64]}
+        said = {"items": items, "bytes": size_bytes, "said_at_ms": now_ms}
+        if insert_new(connection, DEVICE_DROPS, {**key, **said}):
+            continue
+        connection.execute(
+            DEVICE_DROPS.update()
+            .where(*(DEVICE_DROPS.c[name] == value for name, value in key.items()))
+            .where(DEVICE_DROPS.c["items"] < items)
+            .values(**said)
+        )
+
+
+def read_drops(connection: Connection) -> dict[str, tuple[int, int]]:
+    """By rule: how many things all devices gave up, and how many bytes."""
+    columns = DEVICE_DROPS.c
+    rows = connection.execute(
+        select(columns.rule, func.sum(columns["items"]), func.sum(columns.bytes))
+        .group_by(columns.rule)
+        .order_by(columns.rule)
+    )
+    return {str(rule): (int(items), int(size_bytes)) for rule, items, size_bytes in rows}

@@ -1,0 +1,111 @@
+"""A message that no database takes holds back nothing but itself, and drops are told of once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import func, select
+
+from cloud_learner import ingest_store
+from cloud_learner.errors import StoreUnavailableError
+from cloud_learner.ingest import UNSTORABLE, Ingest
+from cloud_learner.report_store import ReportStore
+from cloud_learner.store import Database, sqlite_url
+from cloud_learner.tables import DEAD_LETTERS, EPISODES
+from sync.clock import ManualClock
+from sync.drop_rules import dropped_event
+from sync.messages import Event, Health
+from sync.session import DeadLetter, Received
+from tests.wire import event, upload
+
+POISON = Event(kind="something_happened", at_ms=2**64 - 1)
+"""No column holds so large a number."""
+
+
+@pytest.fixture
+def database(tmp_path):
+    opened = Database(sqlite_url(tmp_path / "cloud.db"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def ingest(database):
+    return Ingest(database, clock=ManualClock())
+
+
+def received(message, seq, *, stream="outbox"):
+    return Received(
+        device_id="phone-1",
+        message=message,
+        install_id="install-1",
+        boot_id="boot",
+        stream=stream,
+        seq=seq,
+        attempt=1,
+        sent_at_ms=0,
+        received_at_ms=0,
+        redelivered=False,
+    )
+
+
+def rows_of(database, table):
+    with database.read() as connection:
+        return connection.execute(select(func.count()).select_from(table)).scalar_one()
+
+
+@pytest.mark.parametrize("place", [0, 3, 7])
+def test_a_poisonous_message_is_a_dead_letter_and_its_neighbours_are_stored(
+    ingest, database, place
+):
+    batch = [received(upload(number), number) for number in range(1, 8)]
+    batch.insert(place, received(POISON, 99))
+    assert ingest.commit(batch) == {place: UNSTORABLE}
+    assert rows_of(database, EPISODES) == 7
+    with database.read() as connection:
+        (letter,) = connection.execute(select(DEAD_LETTERS)).mappings()
+    assert (letter["reason"], letter["device_id"]) == (UNSTORABLE, "phone-1")
+
+
+def test_several_poisonous_messages_are_each_found(ingest, database):
+    batch = [received(POISON if number % 3 == 0 else event(number), number) for number in range(9)]
+    assert ingest.commit(batch) == dict.fromkeys([0, 3, 6], UNSTORABLE)
+    assert ReportStore(database).counts()["device_events"] == 6
+
+
+def test_a_database_that_is_away_makes_nobody_poisonous(ingest, database, monkeypatch):
+    def away(*_args, **_kwargs):
+        raise StoreUnavailableError("away")
+
+    monkeypatch.setattr("cloud_learner.ingest.record_message", away)
+    with pytest.raises(StoreUnavailableError):
+        ingest.commit([received(event(1), 1), received(event(2), 2)])
+    assert rows_of(database, DEAD_LETTERS) == 0
+
+
+def test_the_newest_dead_letters_are_kept_and_all_are_counted(ingest, database, monkeypatch):
+    monkeypatch.setattr(ingest_store, "DEAD_LETTERS_KEPT", 3)
+    for number in range(5):
+        ingest.bury(DeadLetter(f"topic/{number}", b"", "malformed"))
+    with database.read() as connection:
+        details = [row[0] for row in connection.execute(select(DEAD_LETTERS.c.detail))]
+    assert [detail.split()[0] for detail in details] == ["topic/2", "topic/3", "topic/4"]
+
+
+def test_declared_drops_are_totals_whoever_tells_them_and_however_often(ingest, database):
+    first = dropped_event("episode_oldest", (2, 500), at_ms=1)
+    later = dropped_event("episode_oldest", (5, 900), at_ms=2)
+    health = Health(at_ms=3, drops={"episode_oldest": (4, 800), "blob_oldest": (1, 70)})
+    ingest.commit([received(later, 2), received(first, 1), received(health, 1, stream="live")])
+    ingest.commit([received(later, 2), replace(received(first, 3), install_id="install-2")])
+    counts = ReportStore(database).counts()
+    assert counts["drops_episode_oldest"] == 5 + 2
+    assert counts["drops_blob_oldest"] == 1
+    assert (counts["drops"], counts["drop_bytes"]) == (8, 900 + 500 + 70)
+
+
+@pytest.mark.parametrize("fields", [{}, {"rule": "x", "count": "-1", "bytes": "1"}])
+def test_an_event_of_drops_that_says_nothing_usable_is_only_an_event(ingest, database, fields):
+    assert ingest.commit([received(Event(kind="storage_dropped", fields=fields), 1)]) == {}
+    assert ReportStore(database).counts()["drops"] == 0
