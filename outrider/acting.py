@@ -137,8 +137,7 @@ def _vision_language(folder: Path, quantisation: Quantisation) -> tuple[Policy, 
         return graphs, graphs.base_digest
     if quantisation != "fp32":
         raise MisuseError(
-            f"{folder} holds no graphs, and torch computes in fp32: "
-            "`outrider export` makes graphs to name here"
+            f"{folder} is a checkpoint, and torch computes in fp32: name its exported graphs"
         )
     try:
         from exporters.checkpoint_folder import contents_digest
