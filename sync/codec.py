@@ -17,7 +17,7 @@ import msgspec
 
 from sync import columns, compact_envelope, episode_dictionary, vocabulary
 from sync.errors import RejectedError
-from sync.messages import KINDS, SCHEMA_VERSION, EpisodeUpload, Message, kind_name
+from sync.messages import KINDS, SCHEMA_VERSION, BlobChunk, EpisodeUpload, Message, kind_name
 from sync.versions import MINOR, OLDEST_MINOR
 from sync.vocabulary import Episode, Verdict
 
@@ -123,7 +123,8 @@ def _encode_rows(message: Message) -> EncodedBody:
     """A message as every version reads it."""
     kind = kind_name(message)
     raw = _ENCODER.encode(message)
-    data, enc = (raw, PLAIN) if len(raw) < DEFLATE_FROM_BYTES else (zlib.compress(raw, 3), DEFLATED)
+    is_plain = len(raw) < DEFLATE_FROM_BYTES or isinstance(message, BlobChunk)  # WebP already
+    data, enc = (raw, PLAIN) if is_plain else (zlib.compress(raw, 3), DEFLATED)
     return _fitting(EncodedBody(kind, enc, data), len(raw))
 
 
