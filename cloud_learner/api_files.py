@@ -17,7 +17,6 @@ from cloud_learner.tokens import TokenFile
 from sync.clock import Clock
 from sync.errors import RejectedError
 from sync.file_pass import SCHEME, check_file_pass
-from sync.http_files import FILES_PATH
 from sync.published import served_path
 
 
@@ -27,7 +26,7 @@ def file_routes(
     """The files of the repository in `directory`."""
     router = APIRouter()
 
-    @router.get(FILES_PATH + "{path:path}")
+    @router.get("/v1/files/{path:path}")
     def file(path: str, authorization: Annotated[str, Header()] = "") -> FileResponse:
         """One file; with a Range header, a part of it."""
         if not _may_read(authorization, path):
