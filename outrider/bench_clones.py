@@ -195,7 +195,7 @@ def _live_seats(count: int, seed_base: int) -> Row:
         clock=SystemClock(),
         new_id=new_uuid7,
     )
-    for assignment in _assignments(count, seed_base, actor="oracle"):
+    for assignment in assignments_of(count, seed_base, actor="oracle"):
         seats.start(assignment)
     for _ in range(LOGGED_STEPS):
         seats.turn()
@@ -231,7 +231,7 @@ def _farm_rate(seats: int, seed_base: int) -> Row:
         log = TrajectoryLog.open(Path(folder) / "log.db", clock=SystemClock(), new_id=new_uuid7)
         with closing(log):
             collect_rarely()  # as a farm's workers do
-            assignments = _assignments(max(2 * seats, 128), seed_base, actor="release")
+            assignments = assignments_of(max(2 * seats, 128), seed_base, actor="release")
             started = time.process_time()
             steps = 0
             for played in play(assignments, Actors(policy).policy_for, seats=seats):
@@ -280,7 +280,8 @@ def _tasks(count: int, seed_base: int) -> Iterator[Task]:
         yield draw(name, seed=seed_base + number, split=Split.TRAIN, look=seed_base + number)
 
 
-def _assignments(count: int, seed_base: int, *, actor: str) -> Iterator[Assignment]:
+def assignments_of(count: int, seed_base: int, *, actor: str) -> Iterator[Assignment]:
+    """Assignments over all templates in turn, each with a seed and look of its own."""
     from apps_mock.tasks import templates
     from sync.vocabulary import Assignment, AssignmentId
 

@@ -1,0 +1,154 @@
+"""`outrider bench sync`: what the wire costs, how much it carries, and what it takes to keep it.
+
+Parts: "bytes" (a step on the wire beside the naive way, tree only and with screenshots), "rates"
+(episodes a second through broker, ingest and database) and "memory" (of the cloud, over many
+episodes). Every ratio is of one run; all goes through a real broker on this machine.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from outrider.errors import MisuseError
+from outrider.options import Json, chosen_parts
+from outrider.output import Output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from outrider.sync_bench_bytes import WireBytes
+    from sync.broker import BrokerProcess
+    from sync.messages import EpisodeUpload
+
+PARTS: Final = ("bytes", "rates", "memory")
+AIM: Final = 0.05
+"""Bytes a step, beside the naive way."""
+_MOST_PHONES: Final = 1_000
+
+
+def bench_sync(
+    *,
+    parts: Annotated[
+        str, typer.Option("--parts", help="Which parts, with commas between them.")
+    ] = ",".join(PARTS),
+    steps_of: Annotated[
+        int, typer.Option("--played", help="Episodes played for the bytes.", min=1)
+    ] = 40,
+    actor: Annotated[str, typer.Option("--actor", help="Who plays them.")] = "oracle",
+    phones: Annotated[
+        str, typer.Option("--phones", help="Sizes of the fleet, with commas between them.")
+    ] = "1,32,256",
+    uploads: Annotated[int, typer.Option("--uploads", help="Episodes of each fleet.", min=2)] = 512,
+    episodes: Annotated[
+        int, typer.Option("--episodes", help="Episodes over which memory is watched.", min=10)
+    ] = 2_000,
+    seed_base: Annotated[int, typer.Option("--seed-base", help="First task seed.")] = 0,
+    json: Json = False,
+) -> None:
+    """Measure the wire: bytes a step, episodes a second, and the cloud's memory."""
+    wanted = chosen_parts(parts, PARTS)
+    fleets = _fleets(phones)
+    out = Output(json_lines=json)
+    measured: dict[str, Any] = {}  # Any: figures of several kinds
+    with tempfile.TemporaryDirectory(prefix="outrider-bench-") as name:
+        folder = Path(name)
+        if "bytes" in wanted:
+            measured["bytes"] = _bytes(out, folder, steps_of, seed_base, actor)
+        if "rates" in wanted:
+            measured["rates"] = _rates(out, folder, fleets, uploads, seed_base)
+        if "memory" in wanted:
+            measured["memory"] = _memory(out, folder, episodes)
+    out.summary(seed_base=seed_base, aim_ratio=AIM, **measured)
+
+
+def _fleets(phones: str) -> list[int]:
+    """The sizes that `--phones` names.
+
+    Raises: MisuseError: one is no number of phones.
+    """
+    found = [one.strip() for one in phones.split(",")]
+    if not all(one.isdecimal() and 0 < int(one) <= _MOST_PHONES for one in found):
+        raise MisuseError(
+            f"--phones {phones!r} is no list of fleet sizes: name some from 1 to {_MOST_PHONES}, "
+            "like 1,32"
+        )
+    return [int(one) for one in found]
+
+
+def _bytes(
+    out: Output, folder: Path, episodes: int, seed_base: int, actor: str
+) -> dict[str, object]:
+    from outrider.sync_bench_bytes import figures, naive, ours, record
+
+    ways: list[tuple[str, WireBytes, WireBytes]] = []
+    facts: dict[str, object] = {"actor": actor, "episodes": episodes}
+    for name, with_screens in (("tree", False), ("screens", True)):
+        blobs = folder / "taken" if with_screens else None
+        recorded = record(episodes, seed_base, actor=actor, blobs=blobs)
+        with _broker(folder / f"broker-{name}") as broker:
+            our = ours(recorded, broker, folder / name, blobs)
+            plain = naive(recorded, broker, pictures=with_screens)
+        ways.append((name, our, plain))
+        facts["steps"] = recorded.steps
+        if with_screens:
+            facts["pictures"] = {"shown": len(recorded.shown), "distinct": len(recorded.pngs)}
+        out.event("bytes", variant=name, **figures(ways[-1:])[name])
+    found = figures(ways)
+    return {**facts, **found, "met": all(one["ratio"] <= AIM for one in found.values())}
+
+
+def _rates(
+    out: Output, folder: Path, fleets: Sequence[int], episodes: int, seed_base: int
+) -> list[dict[str, float]]:
+    from outrider.sync_bench_bytes import record
+    from outrider.sync_bench_rates import measure_rate
+
+    played = record(min(episodes, 24), seed_base, actor="oracle", blobs=None).played
+    uploads = [_upload_of(one) for one in played]
+    rows = []
+    for phones in fleets:
+        with _broker(folder / f"broker-{phones}") as broker:
+            rate = measure_rate(
+                phones, max(episodes, phones), broker, folder / f"fleet-{phones}", uploads
+            )
+        rows.append(rate.row())
+        out.event("rate", **rows[-1])
+    return rows
+
+
+def _upload_of(played: Any) -> EpisodeUpload:  # Any: `Played`, which this module does not load
+    from sync.messages import EpisodeUpload
+
+    return EpisodeUpload(episode=played.episode, verdicts=played.verdicts)
+
+
+def _memory(out: Output, folder: Path, episodes: int) -> dict[str, float]:
+    from outrider.sync_bench_bytes import record
+    from outrider.sync_bench_rates import measure_memory
+
+    short = record(8, 0, actor="noop", blobs=None).played
+    with _broker(folder / "broker-memory") as broker:
+        found = measure_memory(
+            episodes, broker, folder / "memory", [_upload_of(one) for one in short]
+        )
+    out.event("memory", **found)
+    return found
+
+
+@contextmanager
+def _broker(folder: Path) -> Iterator[BrokerProcess]:
+    """The default broker, with the service's account."""
+    from outrider.sync_bench_cloud import FLEET
+    from sync.broker import BrokerProcess
+
+    broker = BrokerProcess(folder, fleet=FLEET)
+    broker.start()
+    try:
+        yield broker
+    finally:
+        broker.stop()
