@@ -105,7 +105,7 @@ def write_config(
     out = Output(json_lines=json)
     for name in sorted(files):
         out.event("file", path=str(out_dir / name))
-    for line in _next_steps(make, wanted, mtls=mtls):
+    for line in _next_steps(make, wanted, mtls=mtls, dynsec=dynsec):
         out.note(line)
     out.summary(broker=make.value, files=len(files), accounts=0 if mtls else len(passwords))
 
@@ -225,24 +225,27 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
         write_private(path, text.encode())
 
 
-def _next_steps(make: Make, wanted: _Wanted, *, mtls: bool) -> list[str]:
+def _next_steps(make: Make, wanted: _Wanted, *, mtls: bool, dynsec: bool) -> list[str]:
     scheme = "mqtt" if wanted.tls is None else "mqtts"
     url = f"{scheme}://BROKER:{wanted.port}"
     start = {
         Make.NATS: f"nats-server -c {wanted.folder}/nats.json",
         Make.MOSQUITTO: f"mosquitto -c {wanted.folder}/mosquitto.conf",
     }[make]
-    account = (
-        "--certificate cloud.pem --key cloud.key"
-        if mtls
-        else ("--user cloud --password-file credentials/cloud")
-    )
     authority = "" if wanted.tls is None else " --ca ca.pem"
+    if mtls:
+        check = use = "--certificate cloud.pem --key cloud.key"
+    else:
+        check = "--user cloud --password-file credentials/cloud"
+        use = "--credentials credentials/cloud"
+    if dynsec:
+        use += " --dynsec-admin credentials/admin"
     return [
         "What to do next:",
         f"1. Put the files at {wanted.folder}; the broker's user must read them.",
         f"2. Start it: {start}",
         f"3. Check it: outrider sync conformance --broker {url}",
-        f"   {account}{authority}",
+        f"   {check}{authority}",
         f"4. Use it: outrider cloud serve --broker {url}",
+        f"   {use}{authority}",
     ]

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from cloud_learner.publishing import Published
     from cloud_learner.service import Edges, Progress
     from cloud_learner.staged_director import StagedChanged
+    from device_runtime.settings import Settings
+    from sync.broker_accounts import BrokerAccounts
+    from sync.broker_address import MqttAddress
 
 SERVICE_NAME = "cloud"
 DEFAULT_BROKER = "mqtt://127.0.0.1:1883"
@@ -64,6 +67,20 @@ def serve_cloud(
         str | None,
         typer.Option("--phone-broker", help="How phones reach the broker; --broker if not set."),
     ] = None,
+    authority: Annotated[
+        Path | None, typer.Option("--ca", help="Authority of an mqtts:// broker's certificate.")
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option("--certificate", help="Our certificate at the broker.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option("--key", help="Its private key.")] = None,
+    dynsec_admin: Annotated[
+        Path | None,
+        typer.Option(
+            "--dynsec-admin",
+            help="Password of a Mosquitto's dynamic security: phones get their accounts there.",
+        ),
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -79,8 +96,10 @@ def serve_cloud(
     """Run the cloud service until Ctrl-C: ingest, campaign, releases and API."""
     from cloud_learner.service import CloudService
     from cloud_learner.settings_file import read_settings
+    from device_runtime.settings import Settings
     from outrider.device_wiring import stop_on_signals
     from outrider.publisher import sole_publisher
+    from sync.vocabulary import DeviceId
 
     out = Output(json_lines=json)
     settings = read_settings(
@@ -97,9 +116,19 @@ def serve_cloud(
     )
     with stop_on_signals() as stop, sole_publisher(data):
         edges = _edges(
-            data, broker or DEFAULT_BROKER, credentials,
-            phone_broker=phone_broker, fleet=settings.fleet,
-        )  # fmt: skip
+            Settings(
+                device_id=DeviceId(SERVICE_NAME),
+                data_dir=data,
+                broker_url=broker or DEFAULT_BROKER,
+                broker_ca_file=authority,
+                broker_certificate_file=certificate,
+                broker_key_file=key,
+                credentials_file=credentials,
+                fleet=settings.fleet,
+            ),
+            phone_broker=phone_broker,
+            dynsec_admin=dynsec_admin,
+        )
         _make_token_once(settings.token_path, out)
         service = CloudService(settings, edges, tell=Teller(out))
         try:
@@ -132,29 +161,24 @@ def make_token(
     Output(json_lines=json).summary(token=token, scope=scope.value)
 
 
-def _edges(
-    data: Path, broker: str, credentials: Path | None, *, phone_broker: str | None, fleet: str
-) -> Edges:
-    """The broker's connection and accounts, the signing keys, time and chance."""
+def _edges(settings: Settings, *, phone_broker: str | None, dynsec_admin: Path | None) -> Edges:
+    """The broker's connection and accounts, the signing keys, time and chance.
+
+    Args:
+        settings: of the cloud's connection to the broker.
+    """
     from random import Random
 
     from cloud_learner.service import Edges
-    from device_runtime.settings import Settings
     from outrider.device_wiring import broker_address
+    from sync.broker_address import redacted
     from sync.clock import SystemClock
     from sync.mqtt import PahoTransport
     from sync.repository import Repository
-    from sync.vocabulary import DeviceId, new_uuid7
+    from sync.vocabulary import new_uuid7
 
-    clock = SystemClock()
-    address = broker_address(
-        Settings(
-            device_id=DeviceId(SERVICE_NAME),
-            data_dir=data,
-            broker_url=broker,
-            credentials_file=credentials,
-        )
-    )
+    clock, data = SystemClock(), settings.data_dir
+    address = broker_address(settings)
     signer = Repository.create(data / "tuf", data / "keys", clock=clock)
     signer.renew()
     return Edges(
@@ -164,26 +188,55 @@ def _edges(
         random=Random(),
         new_id=new_uuid7,
         admission=_admission(
-            data, fleet=fleet, broker_url=phone_broker or broker, root=lambda: signer.root_bytes
+            settings,
+            accounts=_accounts(settings, address, dynsec_admin),
+            broker_url=phone_broker or redacted(settings.broker_url),  # ours is not for phones
+            root=lambda: signer.root_bytes,
         ),
     )
 
 
-def _admission(
-    data: Path, *, fleet: str, broker_url: str, root: Callable[[], bytes]
-) -> Admission:
-    """How phones are let in: only where this folder's broker is one that we keep."""
-    from cloud_learner.enroller import Admission
+def _accounts(
+    settings: Settings, address: MqttAddress, dynsec_admin: Path | None
+) -> BrokerAccounts | None:
+    """The broker's accounts, where they are ours to change."""
+    from dataclasses import replace
+
     from outrider.phone_stop import BROKER
     from sync.broker_accounts import SERVICE
+    from sync.dynsec_accounts import DynsecAccounts
     from sync.kept_accounts import STATE_FILE, KeptAccounts
+    from sync.mosquitto_dynsec import ADMIN
 
-    if not (data / BROKER / STATE_FILE).is_file():
-        return Admission(fleet=fleet, broker_url=broker_url)
-    accounts = KeptAccounts(data / BROKER, fleet=fleet)
+    if dynsec_admin is not None:
+        password = replace(settings, credentials_file=dynsec_admin).password()
+        return DynsecAccounts(
+            replace(address, client_id=f"{ADMIN}-{os.getpid()}", username=ADMIN, password=password),
+            settings.data_dir / "broker-accounts",
+            fleet=settings.fleet,
+            passwords={SERVICE: address.password},
+        )
+    if (settings.data_dir / BROKER / STATE_FILE).is_file():
+        return KeptAccounts(settings.data_dir / BROKER, fleet=settings.fleet)
+    return None
+
+
+def _admission(
+    settings: Settings,
+    *,
+    accounts: BrokerAccounts | None,
+    broker_url: str,
+    root: Callable[[], bytes],
+) -> Admission:
+    """How phones are let in: only where the broker's accounts are ours to change."""
+    from cloud_learner.enroller import Admission
+    from sync.broker_accounts import SERVICE
+
+    if accounts is None:
+        return Admission(fleet=settings.fleet, broker_url=broker_url)
     authority = accounts.address(SERVICE).certificates
     return Admission(
-        fleet=fleet,
+        fleet=settings.fleet,
         broker_url=broker_url,
         accounts=accounts,
         broker_ca="" if authority is None else authority.read_text("ascii"),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import stat
 import subprocess
+import sys
 from contextlib import contextmanager
 
 import pytest
@@ -15,12 +17,17 @@ from outrider.broker import PLUGIN
 from outrider.cli import build_app
 from sync.broker_server import wait_for
 from sync.clock import SystemClock
+from sync.credentials import CredentialStore, EnrolledTransport
 from sync.local_ports import accepts, free_port
 from sync.mosquitto_server import mosquitto_binary
+from sync.mqtt import PahoTransport
 from sync.nats_server import NatsServer
+from sync.ports import Connected, Disconnected
 from tests.certificates import Authority
 
 RULES = "OR-BRK-1,OR-BRK-2,OR-BRK-11,OR-BRK-12,OR-BRK-13,OR-BRK-14,OR-OWN-2,OR-ASG-2"
+
+WAIT_S = 60.0
 
 
 @pytest.fixture
@@ -161,3 +168,39 @@ def test_files_of_before_are_never_written_over(tmp_path):
     done = run("broker", "config", "mosquitto", "--out", folder)
     assert "is not empty" in str(done.exception)
     assert (folder / "passwords").read_bytes() == before
+
+
+@pytest.mark.slow
+def test_phones_enrol_at_a_broker_with_dynamic_security_and_are_revoked_there(tmp_path, require):
+    require(PLUGIN.exists(), "mosquitto's dynamic security plugin is not installed")
+    folder, port = written(tmp_path, "mosquitto", "--dynsec")
+    data, phone = tmp_path / "data", tmp_path / "phone"
+    serve = [
+        *(sys.executable, "-m", "outrider", "cloud", "serve", "--data", data, "--port", "0"),
+        *("--broker", f"mqtt://127.0.0.1:{port}", "--json"),
+        *("--credentials", folder / "credentials" / "cloud"),
+        *("--dynsec-admin", folder / "credentials" / "admin"),
+    ]
+    with running("mosquitto", folder, port, require):
+        process = subprocess.Popen(serve, stdout=subprocess.PIPE, text=True)
+        try:
+            api = json.loads(process.stdout.readline())["port"]
+            invited = run("fleet", "invite", "--data", data, "--json")
+            token = json.loads(invited.stdout.splitlines()[0])["token"]
+            url = f"http://127.0.0.1:{api}"
+            entered = run("phone", "enroll", "--url", url, "--token", token, "--phone", phone)
+            assert entered.exit_code == 0, entered.output
+            stored = CredentialStore(phone).read()
+            events = queue.SimpleQueue()
+            transport = EnrolledTransport(CredentialStore(phone), PahoTransport)
+            transport.connect(events.put)
+            assert events.get(timeout=WAIT_S) == Connected()
+            revoked = run("fleet", "revoke", stored.device_id, "--yes", "--data", data)
+            assert revoked.exit_code == 0, revoked.output
+            assert isinstance(events.get(timeout=WAIT_S), Disconnected)
+            transport.close()
+        finally:
+            process.terminate()
+            process.wait(WAIT_S)
+            process.stdout.close()
+    assert stored.broker_url == f"mqtt://127.0.0.1:{port}"
