@@ -172,6 +172,45 @@ REQUIREMENTS: Final = (
         Party.CLOUD,
         "A birth MUST be answered with an acknowledgement that carries the credit.",
     ),
+    Requirement(
+        "OR-PRE-4",
+        Party.CLOUD,
+        "Births of two boots in turns MUST be told as two processes of one name, and answered with "
+        "`contended`; a restart MUST NOT be.",
+    ),
+    Requirement(
+        "OR-PRE-5",
+        Party.DEVICE,
+        "A device that is told `contended` MUST wait 30 s or longer before it connects again.",
+    ),
+    Requirement(
+        "OR-PRE-6",
+        Party.DEVICE,
+        "What has expired MUST be judged by the cloud's time, never by the device's own clock once "
+        "the cloud was heard.",
+    ),
+    # Enrolment
+    Requirement(
+        "OR-ENR-1",
+        Party.CLOUD,
+        "A claim token MUST let in one key only, before it expires; that key may show it again.",
+    ),
+    Requirement(
+        "OR-ENR-2",
+        Party.CLOUD,
+        "An enrolment request that its own key did not sign MUST be refused.",
+    ),
+    Requirement(
+        "OR-ENR-3",
+        Party.DEVICE,
+        "New credentials MUST be stored before `credentials_stored` is said, and the old ones kept "
+        "until the new ones worked.",
+    ),
+    Requirement(
+        "OR-ENR-4",
+        Party.CLOUD,
+        "Rows of a revoked device MUST be rejected as `revoked`.",
+    ),
     # Assignments
     Requirement(
         "OR-ASG-1",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sync.boot_watch import CONTENDED_S, PARTING_S, BootWatch
 
 
@@ -15,6 +17,7 @@ def test_a_restart_a_reconnect_and_a_birth_that_comes_twice_are_no_doubles():
     assert not watch.is_contended("p", now_s=10.0)
 
 
+@pytest.mark.requirement("OR-PRE-4")
 def test_a_boot_that_comes_back_after_another_one_is_a_double():
     watch = BootWatch()
     watch.born("p", "a", 5, now_s=0.0)

@@ -163,3 +163,34 @@ def test_after_close_it_stays_closed(clock):
     connection.handle(Connected())
     assert turn() is None
     assert not connection.online
+
+
+@pytest.mark.requirement("OR-PRE-5")
+def test_a_device_that_has_a_double_waits_long_and_ever_longer(clock):
+    transport = ScriptedTransport(*[Connected()] * 8)
+    connection = Connection(
+        transport,
+        sink=lambda event: connection.handle(event),  # noqa: PLW0108 - not made yet
+        will=lambda: None,
+        changed=list,
+        clock=clock,
+        random=Random(1),
+    )
+    connection.pump()
+    connection.set_contended(contended=True)
+    waits = []
+    for _ in range(6):
+        clock.advance(60.0)  # each connection holds: that makes the wait no shorter
+        connection.handle(Disconnected("thrown off"))
+        waits.append(connection.pump())
+        clock.advance(waits[-1])
+        connection.pump()
+
+    assert min(waits) >= 30.0
+    assert max(waits) > 60.0
+    assert max(waits) <= 900.0
+
+    connection.set_contended(contended=False)
+    clock.advance(60.0)
+    connection.handle(Disconnected("thrown off"))
+    assert connection.pump() < 10.0

@@ -71,6 +71,7 @@ def test_new_credentials_are_taken_once_and_older_ones_never(store):
     assert not store.take(NewCredentials(version=1, password="stale"))
 
 
+@pytest.mark.requirement("OR-ENR-3")
 def test_the_old_password_is_used_until_the_broker_refuses_it(store):
     valid, seen, events = {"password": "first"}, [], []
     transport = EnrolledTransport(store, lambda address: ScriptedTransport(address, valid, seen))

@@ -28,6 +28,7 @@ def test_a_request_is_signed_by_no_other_key():
         enrolment.signed_request(a_request(), OTHER)
 
 
+@pytest.mark.requirement("OR-ENR-2")
 @pytest.mark.parametrize("change", ["name", "token", "public_key", "attributes"])
 def test_a_changed_request_is_refused(change):
     sent = json.loads(enrolment.signed_request(a_request(), KEY))
