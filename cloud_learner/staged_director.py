@@ -40,6 +40,7 @@ from sync.releases import ChannelPointer, roll_back_of
 from sync.vocabulary import ReleaseId
 
 _log = structlog.get_logger()
+_READ_EVERY_S: Final = 1.0
 _REST: Final = 20.0
 """A look that took a second is followed by so many seconds without one."""
 
@@ -81,15 +82,21 @@ class StagedDirector:
         self._look_every_s = look_every_s
         self._tell = tell
         self._look_at_s = clock.monotonic_s()
+        self._read_at_s = self._look_at_s
         self._failed: dict[str, str] = {}
 
     def tick(self) -> None:
         """Carry out what is to be done; look at the evidence where it is time to.
 
+        Call it as often as you like: it reads the database once a second.
+
         Raises: StoreUnavailableError: nothing was decided; call again.
         """
-        is_time = self._clock.monotonic_s() >= self._look_at_s
         began_s = self._clock.monotonic_s()
+        if began_s < self._read_at_s:
+            return
+        self._read_at_s = began_s + _READ_EVERY_S
+        is_time = began_s >= self._look_at_s
         for staged in self._store.open():
             self._carry_out(staged)
             if is_time:

@@ -164,12 +164,13 @@ def _totals(connection: Connection, arms: _Arms) -> dict[str, Share]:
     """Shares of episodes and steps: env_errors, undecided ones, and actions that were invalid."""
     is_error = EPISODES.c.end_reason == EndReason.ENV_ERROR.value
     is_open = and_(EPISODES.c.success.is_(None), ~is_error)
+    period_of = _period(arms.staged)  # one expression in both places: PostgreSQL compares them
     sums: list[list[int]] = []
     for is_candidate in (True, False):
         rows = connection.execute(
             select(
                 EPISODES.c.device_id,
-                _period(arms.staged),
+                period_of,
                 func.count(),
                 func.sum(cast(is_error, Integer)),
                 func.sum(cast(is_open, Integer)),
@@ -177,7 +178,7 @@ def _totals(connection: Connection, arms: _Arms) -> dict[str, Share]:
                 func.sum(EPISODES.c.invalid_steps),
             )
             .where(_of_arm(arms, is_candidate=is_candidate))
-            .group_by(EPISODES.c.device_id, _period(arms.staged))
+            .group_by(EPISODES.c.device_id, period_of)
         )
         total = [0, 0, 0, 0, 0]
         for device_id, period, *values in rows:

@@ -197,6 +197,7 @@ def test_a_changed_line_of_the_audit_log_shows(fleet):
     assert not is_whole(fleet.store.log("r2"))
 
 
+@pytest.mark.slow
 def test_a_broken_bound_counts_only_beyond_what_the_others_have(fleet):
     tight = replace(TWO_STAGES, limits={**TWO_STAGES.limits, "undecided": Limit(0.0, 10)})
     fleet.stage(tight)
@@ -205,6 +206,7 @@ def test_a_broken_bound_counts_only_beyond_what_the_others_have(fleet):
     assert fleet.phase is StagedPhase.PROMOTED
 
 
+@pytest.mark.slow
 def test_an_announcement_that_fails_holds_nothing_up(fleet):
     fleet.downlink.is_cut = True
     fleet.stage()
