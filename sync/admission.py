@@ -1,8 +1,9 @@
 """How much the devices may send now, worked out from how the cloud keeps up.
 
-What the whole fleet may have outstanding is what the database commits in a short while at the rate
-it has shown, shared among the devices that are sending. A queue that grows all the same, or a
-database that fails, pauses them for about as long as it takes to catch up.
+What the whole fleet may have outstanding is shared among the devices that are sending. It grows
+with every commit that was quick and is halved by one that was slow, as a network's senders do it:
+small batches say little of how many messages a second would be too many. A queue that grows all the
+same, or a database that fails, pauses the devices for about as long as it takes to catch up.
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ class AdmissionLimits:
     Attributes:
         credit: most rows that one device may have outstanding.
         fleet_bytes: most bytes that all devices together may have outstanding.
-        ahead_s: how much work may be outstanding, in seconds at the rate of commits.
+        fleet_rows: most rows that all devices together may have outstanding.
+        slow_s: a commit that takes this long was too much.
         queue_limit: messages that may wait here before the devices are told to pause.
         longest_pause_s: most that a device is told to wait at a time.
     """
 
     credit: int = 64
     fleet_bytes: int = 32 << 20
-    ahead_s: float = 2.0
+    fleet_rows: int = 4_096
+    slow_s: float = 2.0
     queue_limit: int = 1_024
     longest_pause_s: float = 30.0
 
@@ -45,9 +48,11 @@ _LEAST_BYTES: Final = 64 << 10
 _MOST_BYTES: Final = 1 << 20
 _ACTIVE_S: Final = 10.0
 _FIRST_PAUSE_S: Final = 1.0
+_GROWTH: Final = 64
+_LEAST_ROWS: Final = 16
 _SMOOTHING: Final = 0.2
 _UNKNOWN_RATE: Final = 256.0
-"""Commits a second that are assumed until some were seen."""
+"""Messages a second that are assumed until some were committed."""
 
 
 class Admission:
@@ -57,17 +62,22 @@ class Admission:
         self._clock = clock
         self._limits = limits
         self._rate = _UNKNOWN_RATE
+        self._rows = limits.fleet_rows // 4
         self._failures = 0
         self._sending: dict[str, float] = {}
 
     def committed(self, messages: int, *, took_s: float) -> None:
         """A batch was committed."""
         self._failures = 0
+        is_slow = took_s >= self._limits.slow_s
+        rows = self._rows // 2 if is_slow else self._rows + _GROWTH
+        self._rows = min(max(rows, _LEAST_ROWS), self._limits.fleet_rows)
         self._rate += _SMOOTHING * (messages / max(took_s, 1e-6) - self._rate)
 
     def failed(self) -> None:
         """A batch could not be committed now."""
         self._failures += 1
+        self._rows = max(self._rows // 2, _LEAST_ROWS)
 
     def heard(self, device_id: str) -> None:
         """A device sent something."""
@@ -81,7 +91,7 @@ class Admission:
         """
         limits = self._limits
         sending = self._count_sending()
-        share = int(self._rate * limits.ahead_s) // sending
+        share = self._rows // sending
         return Grant(
             credit=min(max(share, 1), limits.credit, ceiling),
             credit_bytes=min(max(limits.fleet_bytes // sending, _LEAST_BYTES), _MOST_BYTES),

@@ -53,7 +53,8 @@ REQUIREMENTS: Final = (
     Requirement(
         "OR-CON-3",
         Party.BOTH,
-        "A message MUST be acknowledged to the broker only after what it says is stored.",
+        "A message MUST be acknowledged to the broker only after what it says is stored, or its "
+        "sender, who keeps it, was told that it is not.",
     ),
     # Topics
     Requirement(
