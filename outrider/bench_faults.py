@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from outrider.fault_schedule import Schedule
     from sync.vocabulary import Episode
 
-SETTLE_S = 120.0
+PATIENCE_S = 120.0
 _POOL = 6
 
 
@@ -109,8 +109,8 @@ def run_schedule(schedule: Schedule, episodes: list[Episode], folder: Path) -> S
         broken = [] if fleet.wait_playing() else ["the fleet did not begin to play"]
         harm.run()
         begun_s = time.monotonic()
-        if not fleet.settle(SETTLE_S):
-            broken.append(f"rows still waited {SETTLE_S:.0f} s after the last fault")
+        if not fleet.settle(PATIENCE_S):
+            broken.append(f"rows waited for {PATIENCE_S:.0f} s without an answer to any")
         settle_s = time.monotonic() - begun_s
         fleet.stop()
         rows = [read_phone(path, name) for name, path in fleet.databases()]

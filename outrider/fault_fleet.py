@@ -122,7 +122,6 @@ class FaultFleet:
         self.proxy = CountingProxy("127.0.0.1", self.broker.port, flow=self.harm.flow)
         self.phones: list[Phone] = []
         self._episodes = episodes
-        self._busy_s = 0.0
 
     def __enter__(self) -> Self:
         write_pool(self._pool, self._episodes)
@@ -194,15 +193,28 @@ class FaultFleet:
             START_S, lambda: all(acknowledged(phone.order.database) for phone in self.phones)
         )
 
-    def settle(self, timeout_s: float) -> bool:
-        """End all harm, let nothing new be played, and wait until no row waits any more."""
+    def settle(self, patience_s: float) -> bool:
+        """End all harm, let nothing new be played, and wait until no row waits any more.
+
+        Returns: False where rows waited, and none of them went for `patience_s`.
+        """
         self.harm.chances = NO_HARM
         self._quiet.touch()
-        self._busy_s = time.monotonic()
         if not self.broker_up:
             self.start_broker()
         self.proxy.cut()  # a stream that was spoilt half way would otherwise wait for a keep-alive
-        return self._wait(timeout_s, self._is_at_rest)
+        waiting, moved_s, busy_s = 0, time.monotonic(), time.monotonic()
+        while True:
+            before, now_s = waiting, time.monotonic()
+            waiting = sum(rows_waiting(phone.order.database) for phone in self.phones)
+            moved_s = now_s if waiting != before else moved_s
+            busy_s = now_s if waiting else busy_s
+            if now_s - busy_s >= _REST_S:  # what was being played is through, too
+                return True
+            if waiting and now_s - moved_s > patience_s:
+                return False
+            self.tend()
+            time.sleep(_POLL_S)
 
     def databases(self) -> list[tuple[str, Path]]:
         """Each phone's name and log."""
@@ -223,13 +235,6 @@ class FaultFleet:
             self.tend()
             time.sleep(_POLL_S)
         return True
-
-    def _is_at_rest(self) -> bool:
-        """Whether no row has waited for a while: what was being played is through, too."""
-        now_s = time.monotonic()
-        if any(rows_waiting(phone.order.database) for phone in self.phones):
-            self._busy_s = now_s
-        return now_s - self._busy_s >= _REST_S
 
     def _through_proxy(self, name: str) -> MqttAddress:
         return replace(self.broker.address(name), port=self.proxy.port)

@@ -62,7 +62,7 @@ WITNESS: Final = "bench_events"
 """Table of a phone's own: which events it queued, in the transaction that queued them."""
 PHONE_FAILED: Final = 3
 ASSIGNMENTS: Final = 40
-_PLAY_S: Final = 0.1
+_PLAY_S: Final = 0.2
 _TICK_S: Final = 0.2
 _TELL_S: Final = 5.0
 _TOO_LARGE_BYTES: Final = 4_500_000
