@@ -362,3 +362,18 @@ def test_settings_of_a_begun_campaign_are_kept(cloud):
     kept, _state, _active_s = store.begin(replace(SETTINGS, env_steps=1))
 
     assert kept == SETTINGS
+
+
+def test_a_running_service_signs_again_before_signatures_end(cloud):
+    def ends_in_days():
+        left = cloud.signer.signed_roles()["timestamp"].expires.timestamp()
+        return (left - cloud.clock.wall_ms() / 1000) / 86_400
+
+    assert ends_in_days() > 29
+    cloud.clock.advance(24 * 86_400)
+    cloud.publishing.renew()
+    assert ends_in_days() > 29
+    cloud.clock.advance(60)
+    version = cloud.signer.signed_roles()["timestamp"].version
+    cloud.publishing.renew()
+    assert cloud.signer.signed_roles()["timestamp"].version == version
