@@ -91,9 +91,7 @@ def message_table() -> str:
 
 def requirement_table() -> str:
     """What must hold on the wire: one row each, from `sync.requirements`."""
-    rows = [
-        (f"`{one.id}`", one.who.value, one.text.replace("|", "\\|")) for one in REQUIREMENTS
-    ]
+    rows = [(f"`{one.id}`", one.who.value, one.text.replace("|", "\\|")) for one in REQUIREMENTS]
     return _table(("id", "who", "what"), rows)
 
 
