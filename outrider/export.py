@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,7 +22,6 @@ from outrider.output import Output
 
 if TYPE_CHECKING:
     from exporters.families.layout_t5 import LayoutT5
-    from exporters.parity import ParityReport
     from sync.adapter_file import FloatArray
     from sync.policy_io import EncodedInput
 
@@ -87,6 +86,7 @@ def export(
     The check fails where fp32 graphs take another greedy action or int8 graphs more than 3 in 100.
     """
     from exporters.base import load_base, read_card
+    from exporters.checkpoint_folder import is_checkpoint
     from exporters.onnx_graph import export_base
     from exporters.shipped import DEFAULT_BASE_DIR, GRAPHS_DIR
     from outrider.export_sources import learnt_adapter, read_adapter
@@ -99,6 +99,11 @@ def export(
         raise MisuseError(f"{adapter} is no file: name an adapter file or a release's bundle")
     console = Output(json_lines=json)
     source = base or DEFAULT_BASE_DIR
+    if is_checkpoint(source):
+        _export_checkpoint(
+            source, adapter, data=data, codec=codec, out=out, check=check, console=console
+        )
+        return
     network, digest = load_base(source), str(read_card(source)["digest"])
     exact: dict[str, FloatArray] = {}
     if adapter is not None:
@@ -128,6 +133,61 @@ def export(
         raise CommandError(refused)
 
 
+def _export_checkpoint(
+    source: Path,
+    adapter: Path | None,
+    *,
+    data: Path | None,
+    codec: Codec,
+    out: Path | None,
+    check: int,
+    console: Output,
+) -> None:
+    """Export a Hugging Face checkpoint, as `export` does a base.
+
+    Raises:
+        MisuseError: the adapter is none of it, or a fleet's folder is named.
+        CommandError: phones would write other texts.
+    """
+    from exporters.families.layout_t5 import LayoutT5
+    from exporters.opened_base import export_checkpoint, load_network
+    from exporters.shipped import GRAPHS_DIR
+    from outrider.export_sources import read_adapter
+    from outrider.export_text import TextExport, check_texts
+    from sync.adapter_file import pack, unpack
+
+    if data is not None:
+        raise MisuseError("a checkpoint's adapter is named by --adapter, not by --data")
+    network = load_network(source)
+    assert not isinstance(network, LayoutT5)
+    with tempfile.TemporaryDirectory(prefix="outrider-export-") as folder:
+        graphs = (out or Path(folder)) / GRAPHS_DIR
+        digest = export_checkpoint(source, graphs)
+        version = network.language.version
+        exact: dict[str, FloatArray] = {}
+        if adapter is not None:
+            read = read_adapter(adapter, base_digest=digest, policy_io_version=version)
+            exact = dict(read.tensors)
+        packed = pack(
+            exact, base_digest=digest, policy_io_version=version, quantisation=codec.value
+        )
+        if out is not None:
+            (out / ADAPTER_FILE).write_bytes(packed)
+        exported = TextExport(network, graphs, dict(unpack(packed).tensors))
+        checked, refused = check_texts(exported, check, console) if check else ({}, "")
+        console.summary(
+            out=out,
+            base=digest,
+            graphs_bytes={one.name: one.stat().st_size for one in sorted(graphs.iterdir())},
+            codec=codec.value,
+            adapter_bytes=len(packed),
+            fp32_bytes=4 * sum(one.size for one in exact.values()),
+            **checked,
+        )
+    if refused:
+        raise CommandError(refused)
+
+
 def _checked(
     exported: _Exported, count: int, data: Path | None, out: Output
 ) -> tuple[dict[str, object], str]:
@@ -136,6 +196,7 @@ def _checked(
     from exporters.errors import ParityError
     from exporters.parity import compare, phone_side, require_parity, torch_side
     from outrider.export_sources import logged_inputs, played_inputs
+    from outrider.export_text import figures_of
     from sync.adapter_file import unpack
 
     tensors = unpack(exported.data).tensors
@@ -150,7 +211,7 @@ def _checked(
     for quantisation in QUANTISATIONS:
         report = compare(ours, phone_side(exported.graphs, tensors, quantisation), inputs)
         agreement[quantisation] = round(report.agreement, 4)
-        out.event("parity", quantisation=quantisation, **_figures(report))
+        out.event("parity", quantisation=quantisation, **figures_of(report))
         try:
             require_parity(report, quantisation)
         except ParityError as error:
@@ -167,6 +228,7 @@ def _checked(
 
 def _show_codecs(exported: _Exported, inputs: Sequence[EncodedInput], out: Output) -> None:
     from exporters.codecs import codec_reports
+    from outrider.export_text import figures_of
 
     for one in codec_reports(exported.exact, exported.graphs, inputs, base_digest=exported.digest):
         out.event(
@@ -176,7 +238,7 @@ def _show_codecs(exported: _Exported, inputs: Sequence[EncodedInput], out: Outpu
             share=round(one.share, 4),
             changed_actions=one.changes.n - one.changes.agreements,
             changed_decisions=one.changes.decisions - one.changes.agreed_decisions,
-            **_figures(one.changes),
+            **figures_of(one.changes),
         )
 
 
@@ -191,15 +253,3 @@ def _adapted(base: LayoutT5, tensors: dict[str, FloatArray]) -> LayoutT5:
     network = lora.attach(copy.deepcopy(base), rank)
     lora.load_tensors(network, tensors)
     return network
-
-
-def _figures(report: ParityReport) -> dict[str, Any]:
-    return {
-        "n": report.n,
-        "agreement": round(report.agreement, 4),
-        "decisions": report.decisions,
-        "agreed_decisions": report.agreed_decisions,
-        "log_prob_max": report.max_difference,
-        "log_prob_p99": report.p99_difference,
-        "log_prob_median": report.median_difference,
-    }

@@ -29,8 +29,13 @@ _STEPS_OF_AN_EPISODE = 2
 _RELEASE = "export"
 
 
-def read_adapter(path: Path, *, base_digest: str) -> AdapterFile:
+def read_adapter(
+    path: Path, *, base_digest: str, policy_io_version: str = POLICY_IO_VERSION
+) -> AdapterFile:
     """The adapter in a file of its own or in a release's bundle.
+
+    Args:
+        policy_io_version: encoding that it must be for.
 
     Raises: MisuseError: the file is none, or its adapter is for another base or encoding.
     """
@@ -41,7 +46,7 @@ def read_adapter(path: Path, *, base_digest: str) -> AdapterFile:
         raise MisuseError(
             f"{path} holds no adapter ({error}): name an adapter file or a bundle"
         ) from error
-    _require_fit(adapter, path, base_digest)
+    _require_fit(adapter, path, base_digest, policy_io_version)
     return adapter
 
 
@@ -130,11 +135,11 @@ def played_inputs(
     return list(islice(inputs, count))
 
 
-def _require_fit(adapter: AdapterFile, path: Path, base_digest: str) -> None:
-    if adapter.policy_io_version != POLICY_IO_VERSION:
+def _require_fit(adapter: AdapterFile, path: Path, base_digest: str, version: str) -> None:
+    if adapter.policy_io_version != version:
         raise MisuseError(
             f"{path} is for encoding {adapter.policy_io_version}, this program has "
-            f"{POLICY_IO_VERSION}: take an adapter that was learnt with it"
+            f"{version}: take an adapter that was learnt with it"
         )
     if adapter.base_digest != base_digest:
         raise MisuseError(
