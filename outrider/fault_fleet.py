@@ -196,6 +196,8 @@ class FaultFleet:
     def settle(self, patience_s: float) -> bool:
         """End all harm, let nothing new be played, and wait until no row waits any more.
 
+        Of phones with one name, one is switched on after the other, as whoever finds them would do.
+
         Returns: False where rows waited, and none of them went for `patience_s`.
         """
         self.harm.chances = NO_HARM
@@ -203,10 +205,31 @@ class FaultFleet:
         if not self.broker_up:
             self.start_broker()
         self.proxy.cut()  # a stream that was spoilt half way would otherwise wait for a keep-alive
+        names = [phone.order.device_id for phone in self.phones]
+        doubles = [one for at, one in enumerate(self.phones) if names[at] in names[:at]]
+        firsts = [one for one in self.phones if one not in doubles]
+        for phone in doubles:
+            phone.part.stop()
+        if doubles:
+            _switch_on_again(firsts)
+        if not self._drain(firsts, patience_s):
+            return False
+        for phone in doubles:
+            for first in firsts:
+                if first.order.device_id == phone.order.device_id:
+                    first.part.stop()
+            phone.part.held = False
+            if not self._drain([phone], patience_s):
+                return False
+            phone.part.stop()
+        return True
+
+    def _drain(self, phones: list[Phone], patience_s: float) -> bool:
+        """Wait until no row of these waits; False where none of them went for `patience_s`."""
         waiting, moved_s, busy_s = 0, time.monotonic(), time.monotonic()
         while True:
             before, now_s = waiting, time.monotonic()
-            waiting = sum(rows_waiting(phone.order.database) for phone in self.phones)
+            waiting = sum(rows_waiting(phone.order.database) for phone in phones)
             moved_s = now_s if waiting != before else moved_s
             busy_s = now_s if waiting else busy_s
             if now_s - busy_s >= _REST_S:  # what was being played is through, too
@@ -245,6 +268,13 @@ class FaultFleet:
         process = self._context.Process(target=run, args=(order,), daemon=True)
         process.start()
         return process
+
+
+def _switch_on_again(phones: list[Phone]) -> None:
+    """End their processes; they are started again by whoever tends them."""
+    for phone in phones:
+        phone.part.stop()
+        phone.part.held = False
 
 
 def fork_server() -> ForkServerContext:
