@@ -98,7 +98,7 @@ def note(row: Json) -> str:
     if row["alarm"]:
         parts.append("ALARM: another process uses its name")
     if row["stopped"]:
-        parts.append(f"stopped: {row['stopped']}")
+        parts.append(row["stopped"])
     elif row["control"].get("kind") == "stop" and not row["control_heard"]:
         parts.append("a stop waits for it")
     if row["rotating"]:

@@ -340,16 +340,17 @@ def _opened(
     if over_adb:
         from apps_mock.adb_clone import AdbClone
 
-        clone = AdbClone(settings.phone_dir / "adb")
-        clone.start()
+        over_adb_clone = AdbClone(settings.phone_dir / "adb")
+        over_adb_clone.start()
         try:
-            yield SeatPhone(clone, clone)
+            yield SeatPhone(over_adb_clone, over_adb_clone)
         finally:
-            clone.close()
+            over_adb_clone.close()
     elif serial is None:
-        from apps_mock.farm import mock_phone
+        from apps_mock.own_goals import OwnGoalPhone
 
-        yield mock_phone()
+        clone = OwnGoalPhone()
+        yield SeatPhone(clone, clone)
     else:
         yield SeatPhone(adb_phone(serial, adb_port, reader), _prober(probes, serial, adb_port))
 
