@@ -35,6 +35,7 @@ class Sources:
         broker_connected: whether the service has a connection to the broker now.
         summary: the campaign's figures so far; None before one began.
         wire: what the service's session counted since its start.
+        blobs: what is kept of pictures, and what was taken of them since the start.
     """
 
     reports: ReportStore
@@ -44,6 +45,7 @@ class Sources:
     broker_connected: Callable[[], bool]
     summary: Callable[[], JsonObject | None]
     wire: Callable[[], CloudCounters]
+    blobs: Callable[[], dict[str, int]]
 
 
 def open_routes(parts: Sources) -> APIRouter:
@@ -172,6 +174,7 @@ def _prometheus(parts: Sources) -> str:
     values: dict[str, float] = dict(parts.reports.counts())
     values |= parts.desk.counts()
     values |= {f"wire_{name}": count for name, count in asdict(parts.wire()).items()}
+    values |= parts.blobs()
     values["releases"] = len(parts.releases.all())
     values["broker_connected"] = float(parts.broker_connected())
     values["learner_cpu_seconds"] = float(learner.get("cpu_s", 0.0))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import queue
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Final, Protocol
 
 import structlog
@@ -102,6 +102,12 @@ class BlobIntake:
         if self._failure is not None:
             raise RuntimeError("the thread that takes blobs ended by an error") from self._failure
         return BlobIntakeStats(replace(self._desk.counters), self._overflowed, self._failed_commits)
+
+    def counts(self) -> dict[str, int]:
+        """All counts by name: of the store, and of what was taken since the start."""
+        stats = self.stats()
+        taken = {f"blob_desk_{name}": value for name, value in asdict(stats.desk).items()}
+        return {**self._store.counts(), **taken, "blob_overflowed": stats.overflowed}
 
     def _run(self, downlink: BlobDownlink) -> None:
         ticked_s = self._clock.monotonic_s()

@@ -182,6 +182,7 @@ class CloudService:
                     broker_connected=lambda: self._session.connected,
                     summary=self.summary,
                     wire=lambda: self._session.stats().counters,
+                    blobs=self._blob_intake.counts,
                 ),
                 Enroller(self._desk.claims, self._admission),
                 LineageStore(self._database),
