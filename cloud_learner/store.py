@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -83,9 +84,14 @@ class Database:
 
 def insert_new(connection: Connection, table: Table, row: Row) -> bool:
     """Insert `row` unless a unique column is taken; True where it is new."""
-    make = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    statement = make(table).values(**row).on_conflict_do_nothing()
-    return connection.execute(statement).rowcount == 1
+    return connection.execute(_insert_new(connection.dialect.name, table), dict(row)).rowcount == 1
+
+
+@cache
+def _insert_new(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """The statement without its values: to build one for each row takes longer than to run it."""
+    make = sqlite.insert if dialect == "sqlite" else postgresql.insert
+    return make(table).on_conflict_do_nothing()
 
 
 def insert_all_new(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
