@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from outrider.cli import build_app
+from outrider.errors import MisuseError
 
 
 def run(*arguments):
@@ -36,4 +37,4 @@ def test_rates_and_memory_are_of_every_episode():
 
 def test_a_part_that_does_not_exist_is_misuse():
     result = CliRunner().invoke(build_app(), ["bench", "sync", "--parts", "bites"])
-    assert result.exit_code == 2
+    assert isinstance(result.exception, MisuseError)
