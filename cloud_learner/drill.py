@@ -34,7 +34,7 @@ class DrillSettings:
     """
 
     every_rounds: int = 24
-    hopeless_below: float = 0.1
+    hopeless_below: float = 0.3
     hopeless_after: int = 12
     imitation: ImitationSettings = field(
         default_factory=lambda: ImitationSettings(
