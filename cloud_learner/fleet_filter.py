@@ -21,7 +21,7 @@ Facts = Mapping[str, str | tuple[str, ...]]
 
 _CONDITION: Final = re.compile(r"\s*([A-Za-z][\w.-]*)\s*(!=|>=|<=|=|>|<)\s*(.*?)\s*", re.DOTALL)
 _VERSION: Final = re.compile(r"-?\d+(?:\.\d+)*")
-_ORDER: Final[Mapping[str, Callable[[object, object], bool]]] = {
+_ORDER: Final[Mapping[str, Callable[[list[int], list[int]], bool]]] = {
     ">": operator.gt,
     ">=": operator.ge,
     "<": operator.lt,

@@ -112,17 +112,46 @@ def command_table() -> str:
 
 
 def endpoint_table() -> str:
-    """The endpoints of the cloud service's API, from its decorators."""
-    module = ast.parse((ROOT / "cloud_learner" / "api.py").read_text(encoding="utf-8"))
+    """The endpoints of the cloud service's API, from the decorators of its routers."""
     rows = []
-    functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)]
-    for node in functions:
-        for call in node.decorator_list:
-            if isinstance(call, ast.Call) and ast.unparse(call.func) in {"app.get", "app.post"}:
-                verb = ast.unparse(call.func).removeprefix("app.").upper()
-                path = ast.literal_eval(call.args[0])
-                rows.append((f"`{verb} {path}`", _first_line(ast.get_docstring(node))))
-    return _table(("endpoint", "answers"), sorted(rows))
+    for path in sorted((ROOT / "cloud_learner").glob("api*.py")):
+        for maker in _functions(ast.parse(path.read_text(encoding="utf-8"))):
+            prefix = _router_prefix(maker)
+            for node in _functions(maker):
+                rows += [
+                    (f"`{verb} {prefix}{tail}`", _first_line(ast.get_docstring(node)))
+                    for verb, tail in _routes(node)
+                ]
+    return _table(("endpoint", "answers"), sorted(set(rows), key=lambda row: row[0].split()[::-1]))
+
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _functions(within: ast.AST) -> list[_Function]:
+    found = [node for node in ast.walk(within) if isinstance(node, _Function)]
+    return [node for node in found if node is not within]
+
+
+def _router_prefix(maker: _Function) -> str:
+    """What the router that is made here puts before its paths."""
+    for call in ast.walk(maker):
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "APIRouter":
+            for option in call.keywords:
+                if option.arg == "prefix":
+                    return str(ast.literal_eval(option.value))
+    return ""
+
+
+def _routes(node: _Function) -> list[tuple[str, str]]:
+    """Verb and path of each decorator that makes `node` an endpoint."""
+    calls = [one for one in node.decorator_list if isinstance(one, ast.Call)]
+    named = [(ast.unparse(one.func), ast.literal_eval(one.args[0])) for one in calls if one.args]
+    return [
+        (name.rpartition(".")[2].upper(), path)
+        for name, path in named
+        if name in {"router.get", "router.post"}
+    ]
 
 
 def settings() -> str:
