@@ -6,55 +6,56 @@ connection each. The cloud runs in a process of its own; the rate is that of its
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from outrider.errors import CommandError
 from outrider.sync_bench_cloud import FLEET, CloudProcess, CloudSample
 
 if TYPE_CHECKING:
     import sqlite3
+    from multiprocessing.connection import Connection
 
     from sync.broker import BrokerProcess
     from sync.messages import EpisodeUpload
+    from sync.mqtt import MqttAddress
     from sync.session import DeviceSession
 
 Figures = dict[str, float]
 _WAIT_S: Final = 600.0
 _MEMORY_PHONES: Final = 8
+PHONES_EACH: Final = 64
 _WAITING_MOST: Final = 256
 """Episodes that wait in all outboxes of the memory run: what is played there comes and goes."""
 MARKS: Final = (0.1, 0.5, 1.0)
 
 
 class SimulatedPhones:
-    """Some phones, in this process; leave the context to end them.
+    """Some phones, in this process; close them to end them.
 
     Args:
+        addresses: one for each phone; the client's id is its name.
         templates: uploads that theirs are copies of, under new ids.
     """
 
     def __init__(
-        self,
-        broker: BrokerProcess,
-        folder: Path,
-        names: Sequence[str],
-        templates: Sequence[EpisodeUpload],
+        self, addresses: Sequence[MqttAddress], folder: Path, templates: Sequence[EpisodeUpload]
     ) -> None:
         from sync.database import create_schema, open_database
 
         folder.mkdir(parents=True, exist_ok=True)
-        broker.add_devices(names)
-        self._broker = broker
+        self._addresses = tuple(addresses)
         self._folder = folder
-        self._names = tuple(names)
+        self._names = tuple(address.client_id for address in addresses)
         self._templates = templates
         self._sessions: list[DeviceSession] = []
         self._stack = ExitStack()
         self._databases: list[sqlite3.Connection] = []
-        for name in names:
+        for name in self._names:
             database = self._stack.enter_context(closing(open_database(folder / f"{name}.db")))
             create_schema(database, install_id=f"install-{name}")
             self._databases.append(database)
@@ -80,9 +81,9 @@ class SimulatedPhones:
         from sync.session import DeviceSession
         from sync.vocabulary import DeviceId
 
-        for name in self._names:
+        for name, address in zip(self._names, self._addresses, strict=True):
             session = DeviceSession(
-                transport=PahoTransport(self._broker.address(name)),
+                transport=PahoTransport(address),
                 database=self._folder / f"{name}.db",
                 fleet=FLEET,
                 birth=Birth(device_id=DeviceId(name)),
@@ -114,6 +115,79 @@ class SimulatedPhones:
         )
         verdicts = tuple(replace(one, episode_id=identity) for one in template.verdicts)
         return replace(template, episode=episode, verdicts=verdicts)
+
+
+class PhoneProcesses(ExitStack):
+    """Simulated phones in processes of `PHONES_EACH` at most; leave the context to end them.
+
+    One process would do, but the client library waits with select(2), which knows no file above
+    the thousandth, and every phone has several open.
+    """
+
+    def __init__(
+        self, addresses: Sequence[MqttAddress], folder: Path, templates: Sequence[EpisodeUpload]
+    ) -> None:
+        super().__init__()
+        context = multiprocessing.get_context("spawn")
+        self._pipes: list[tuple[Connection, int]] = []
+        for first in range(0, len(addresses), PHONES_EACH):
+            group = tuple(addresses[first : first + PHONES_EACH])
+            near, far = context.Pipe()
+            arguments = (group, folder, templates, far)
+            process = context.Process(target=_serve_phones, args=arguments, daemon=True)
+            process.start()
+            far.close()
+            self.callback(process.join)
+            self.callback(near.close)
+            self._pipes.append((near, len(group)))
+
+    def play(self, count: int) -> None:
+        """Queue `count` episodes, by turns among the phones, and wait until they are."""
+        total = sum(size for _, size in self._pipes)
+        left, phones = count, total
+        for pipe, size in self._pipes:
+            share = left * size // phones
+            left, phones = left - share, phones - size
+            pipe.send(share)
+        self._answers()
+
+    def start(self) -> None:
+        """Connect all of them."""
+        for pipe, _size in self._pipes:
+            pipe.send("start")
+        self._answers()
+
+    def resent(self) -> int:
+        """Rows that were sent more than once."""
+        for pipe, _size in self._pipes:
+            pipe.send("resent")
+        return sum(self._answers())
+
+    def _answers(self) -> list[int]:
+        try:
+            return [int(pipe.recv()) for pipe, _size in self._pipes]
+        except EOFError as error:
+            raise CommandError("simulated phones ended; see above") from error
+
+
+def _serve_phones(
+    addresses: Sequence[MqttAddress],
+    folder: Path,
+    templates: Sequence[EpisodeUpload],
+    pipe: Connection,
+) -> None:
+    """Do what the pipe says until it is closed."""
+    with closing(SimulatedPhones(addresses, folder, templates)) as phones, suppress(EOFError):
+        while True:
+            said = pipe.recv()
+            if said == "resent":
+                pipe.send(phones.resent)
+                continue
+            if said == "start":
+                phones.start()
+            else:
+                phones.play(said)
+            pipe.send(0)
 
 
 def _shares(count: int, phones: int) -> Iterator[tuple[int, int]]:
@@ -155,9 +229,11 @@ def measure_rate(
 
     The clock runs from the first commit to the last.
     """
-    names = [f"phone-{phones}-{number}" for number in range(phones)]
-    fleet = SimulatedPhones(broker, folder / "phones", names, uploads)
-    with closing(fleet), CloudProcess(folder / "cloud", broker.address()) as cloud:
+    addresses = _addresses(broker, [f"phone-{phones}-{number}" for number in range(phones)])
+    with (
+        CloudProcess(folder / "cloud", broker.address()) as cloud,
+        PhoneProcesses(addresses, folder / "phones", uploads) as fleet,
+    ):
         fleet.play(episodes)
         before = cloud.sample()
         fleet.start()
@@ -167,16 +243,21 @@ def measure_rate(
             episodes=episodes,
             seconds=after.last_s - after.first_s,
             cloud_cpu_s=after.cpu_s - before.cpu_s,
-            resent=fleet.resent,
+            resent=fleet.resent(),
         )
+
+
+def _addresses(broker: BrokerProcess, names: Sequence[str]) -> list[MqttAddress]:
+    broker.add_devices(names)
+    return [broker.address(name) for name in names]
 
 
 def measure_memory(
     episodes: int, broker: BrokerProcess, folder: Path, uploads: Sequence[EpisodeUpload]
 ) -> Figures:
     """The cloud's memory after a tenth, half and all of `episodes` episodes, in MiB."""
-    names = [f"phone-m-{number}" for number in range(_MEMORY_PHONES)]
-    fleet = SimulatedPhones(broker, folder / "phones", names, uploads)
+    addresses = _addresses(broker, [f"phone-m-{number}" for number in range(_MEMORY_PHONES)])
+    fleet = SimulatedPhones(addresses, folder / "phones", uploads)
     with closing(fleet), CloudProcess(folder / "cloud", broker.address()) as cloud:
         fleet.start()
         queued, marks = 0, []

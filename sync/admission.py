@@ -1,9 +1,11 @@
 """How much the devices may send now, worked out from how the cloud keeps up.
 
 What the whole fleet may have outstanding is shared among the devices that are sending. It grows
-with every commit that was quick and is halved by one that was slow, as a network's senders do it:
-small batches say little of how many messages a second would be too many. A queue that grows all the
-same, or a database that fails, pauses the devices for about as long as it takes to catch up.
+with every commit that was quick and is halved by one that was slow, as a network's senders do it,
+and is never more than a moment's work at the rate of large batches: what waits longer than a device
+waits for an answer is sent again for nothing. (Small batches say little of the rate.) A queue that
+grows all the same, or a database that fails, pauses the devices for about as long as it takes to
+catch up.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ class AdmissionLimits:
         credit: most rows that one device may have outstanding.
         fleet_bytes: most bytes that all devices together may have outstanding.
         fleet_rows: most rows that all devices together may have outstanding.
+        ahead_s: most work that may be outstanding, in seconds.
         slow_s: a commit that takes this long was too much.
         queue_limit: messages that may wait here before the devices are told to pause.
         longest_pause_s: most that a device is told to wait at a time.
@@ -30,6 +33,7 @@ class AdmissionLimits:
     credit: int = 64
     fleet_bytes: int = 32 << 20
     fleet_rows: int = 4_096
+    ahead_s: float = 1.0
     slow_s: float = 2.0
     queue_limit: int = 1_024
     longest_pause_s: float = 30.0
@@ -50,6 +54,7 @@ _ACTIVE_S: Final = 10.0
 _FIRST_PAUSE_S: Final = 1.0
 _GROWTH: Final = 64
 _LEAST_ROWS: Final = 16
+_LARGE_BATCH: Final = 16
 _SMOOTHING: Final = 0.2
 _UNKNOWN_RATE: Final = 256.0
 """Messages a second that are assumed until some were committed."""
@@ -72,7 +77,8 @@ class Admission:
         is_slow = took_s >= self._limits.slow_s
         rows = self._rows // 2 if is_slow else self._rows + _GROWTH
         self._rows = min(max(rows, _LEAST_ROWS), self._limits.fleet_rows)
-        self._rate += _SMOOTHING * (messages / max(took_s, 1e-6) - self._rate)
+        if messages >= _LARGE_BATCH:
+            self._rate += _SMOOTHING * (messages / max(took_s, 1e-6) - self._rate)
 
     def failed(self) -> None:
         """A batch could not be committed now."""
@@ -91,7 +97,8 @@ class Admission:
         """
         limits = self._limits
         sending = self._count_sending()
-        share = self._rows // sending
+        rows = min(self._rows, max(int(self._rate * limits.ahead_s), _LEAST_ROWS))
+        share = rows // sending
         return Grant(
             credit=min(max(share, 1), limits.credit, ceiling),
             credit_bytes=min(max(limits.fleet_bytes // sending, _LEAST_BYTES), _MOST_BYTES),

@@ -68,6 +68,8 @@ from sync.ports import (
 from sync.server_clock import ServerClock
 from sync.versions import OLDEST_MINOR, understands
 
+FIRST_CREDIT = 2
+"""Rows that may be outstanding until the cloud says how many."""
 DROPS_EVERY_S = 10.0
 """How often the cloud is told of what was given up, where there is news."""
 POLL_S = 1.0
@@ -173,7 +175,7 @@ class DeviceLink:
         self._epoch = 0
         self._live_seq = 0
         self._drops_due_s = 0.0
-        self._credit = 64
+        self._credit = FIRST_CREDIT
         self._server_epoch = ""
         self._announced: dict[str, ReleaseAnnouncement] = {}
 

@@ -38,6 +38,13 @@ def test_slow_commits_lower_the_credit_and_quick_ones_raise_it_again(admission):
     assert admission.grant(0, ceiling=64).credit == 64
 
 
+def test_no_more_is_outstanding_than_large_batches_take_in_a_moment(admission):
+    for number in range(10):
+        admission.heard(f"device-{number}")
+    commits(admission, took_s=0.5, messages=50)
+    assert admission.grant(0, ceiling=64).credit == 10
+
+
 def test_small_quick_batches_never_lower_the_credit(admission):
     admission.heard("one")
     commits(admission, took_s=0.5, messages=1)
@@ -45,7 +52,7 @@ def test_small_quick_batches_never_lower_the_credit(admission):
 
 
 def test_devices_that_send_share_what_the_fleet_may_have(admission, clock):
-    commits(admission, took_s=0.1)
+    commits(admission, took_s=0.01, messages=64)
     for number in range(512):
         admission.heard(f"device-{number}")
     shared = admission.grant(0, ceiling=64)
