@@ -15,7 +15,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from outrider.log_lines import log_to_stderr
 from sync.errors import ProjectError
 from sync.vocabulary import FACTORY_RELEASE, DeviceId
 
@@ -68,6 +67,8 @@ Told = Active | Failed
 
 def run_phones(order: PhonesOrder, parent: Connection) -> None:
     """The process's work, until the parent says anything or is gone."""
+    from outrider.log_lines import log_to_stderr
+
     log_to_stderr()
     stop = threading.Event()
     lock = threading.Lock()

@@ -82,7 +82,12 @@ def test_a_phone_takes_a_temperature_and_says_so(capsys, fleet, phone):
         "device_id": "p-one",
         "version": 1,
         "taken": True,
-        "values": {"temperature": 0.5, "health_every_s": 15.0},
+        "values": {
+            "temperature": 0.5,
+            "health_every_s": 15.0,
+            "outbox_quota_mb": 256.0,
+            "upload_screens": False,
+        },
         "refused": {},
         "unknown": 0,
     }
