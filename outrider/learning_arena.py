@@ -106,6 +106,7 @@ class Arena:
         self._learner = learner
         self._folder = folder
         self._other_cpu_s = 0.0
+        self._paused_at_s: float | None = None
         self._learning = Learning(
             family, settings=learner, state=state, seed=seed, cpu_time_s=self._learner_cpu_s
         )
@@ -261,12 +262,16 @@ class Arena:
 
     @contextmanager
     def _not_learning(self) -> Iterator[None]:
+        self._paused_at_s = self._learner_cpu_s()
         begun_s = time.process_time()
         yield
         self._other_cpu_s += time.process_time() - begun_s
+        self._paused_at_s = None
 
     def _learner_cpu_s(self) -> float:
-        """CPU seconds of this process without those that played."""
+        """CPU seconds of this process without those that played; it stands still meanwhile."""
+        if self._paused_at_s is not None:
+            return self._paused_at_s
         return time.process_time() - self._other_cpu_s
 
 
