@@ -1,8 +1,8 @@
 """What stays hopeless although it was shown is drilled: imitated in one go, beside the others.
 
 An anchor of a few steps an update does not carry a long template over its first success, and
-without a success there is nothing to reinforce. So every so many rounds the templates that fail
-nearly always are imitated from their demonstrations until those are known, and together with them
+without a success there is nothing to reinforce. So every so many rounds the templates that mostly
+fail are imitated from their demonstrations until those are known, and together with them
 demonstrations and own successes of all the others, so that these are not forgotten.
 """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from device_runtime.errors import PhoneFaultError
 from device_runtime.ports import Phone, Policy
@@ -17,6 +17,9 @@ from device_runtime.redaction import NO_SLOTS, Redacted, redact
 from device_runtime.secret_patterns import RedactionRules
 from sync.history import same_screen
 from sync.vocabulary import Observation, Rect
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 _PAINT: Final = (96, 96, 96)
 _MARGIN_PX: Final = 4
@@ -79,21 +82,29 @@ def covered_by(redacted: Redacted) -> tuple[Rect, ...]:
     return (*redacted.covered, (0, top, observation.width_px, observation.height_px))
 
 
+def opened_picture(png: bytes, *, advice: str) -> Image:
+    """The pixels of `png`, RGB.
+
+    Raises: PhoneFaultError: it is no picture; the text ends with `advice`.
+    """
+    import PIL.Image  # noqa: PLC0415 - only where a picture leaves a phone
+
+    try:
+        with PIL.Image.open(io.BytesIO(png)) as image:
+            return image.convert("RGB")
+    except (OSError, ValueError, SyntaxError) as error:  # what Pillow says of damaged files
+        raise PhoneFaultError(f"a screen's picture cannot be read ({error}): {advice}") from error
+
+
 def paint_out(png: bytes, observation: Observation, covered: Iterable[Rect]) -> bytes:
     """`png` with rectangles of the observation's screen painted over; text chunks are dropped.
 
     Raises: PhoneFaultError: it is no picture.
     """
-    from PIL import Image, ImageDraw  # noqa: PLC0415 - only where a picture leaves a phone
+    from PIL import ImageDraw  # noqa: PLC0415 - only where a picture leaves a phone
 
     rectangles = tuple(covered)
-    try:
-        with Image.open(io.BytesIO(png)) as image:
-            picture = image.convert("RGB")
-    except (OSError, ValueError, SyntaxError) as error:  # what Pillow says of damaged files
-        raise PhoneFaultError(
-            f"a screen's picture cannot be read ({error}): take another"
-        ) from error
+    picture = opened_picture(png, advice="take another")
     scale_x = picture.width / max(observation.width_px, 1)
     scale_y = picture.height / max(observation.height_px, 1)
     draw = ImageDraw.Draw(picture)

@@ -11,7 +11,7 @@ import io
 from dataclasses import dataclass
 from typing import Final
 
-from device_runtime.errors import PhoneFaultError
+from device_runtime.painting import opened_picture
 
 MEDIA_TYPE: Final = "image/webp"
 _EFFORT: Final = 4
@@ -40,13 +40,7 @@ def encode_screen(png: bytes, form: ScreenForm) -> bytes:
     """
     from PIL import Image  # noqa: PLC0415 - only where pictures leave
 
-    try:
-        with Image.open(io.BytesIO(png)) as image:
-            picture = image.convert("RGB")
-    except (OSError, ValueError, SyntaxError) as error:  # what Pillow says of damaged files
-        raise PhoneFaultError(
-            f"a screen's picture cannot be read ({error}): none is kept"
-        ) from error
+    picture = opened_picture(png, advice="none is kept")
     if 0 < form.width_px < picture.width:
         height = max(1, round(picture.height * form.width_px / picture.width))
         picture = picture.resize(

@@ -70,7 +70,12 @@ def test_a_value_of_wrong_type_or_range_leaves_the_one_before(opened, value, rea
 
     assert report.version == 2
     assert report.refused == (("temperature", reason),)
-    assert (report.values["temperature"], report.values["health_every_s"]) == (0.5, 20.0)
+    assert report.values == {
+        "temperature": 0.5,
+        "health_every_s": 20.0,
+        "outbox_quota_mb": 256.0,
+        "upload_screens": False,
+    }
     assert opened().number("temperature") == 0.5
 
 
