@@ -26,6 +26,7 @@ from cloud_learner.learning import Learning
 from cloud_learner.picture_patience import PicturePatience
 from cloud_learner.ports import StepScorer
 from cloud_learner.renaming import retold
+from cloud_learner.rhythm import Rhythm
 from sync.picture_folder import Pictures
 from sync.vocabulary import FACTORY_RELEASE, Purpose
 
@@ -48,6 +49,7 @@ class Learner:
         base: the frozen base network, of any family; a copy of it is trained.
         pictures: of logged screens, for a network that looks at them; None where none are kept.
         cpu_time_s: CPU seconds of this process so far.
+        now_s: a clock that only goes forward.
         share: see `Learning`.
 
     Raises: CheckpointError: the checkpoint there belongs to another network or learner, or is
@@ -65,6 +67,7 @@ class Learner:
         checkpoints_dir: Path,
         pictures: Pictures | None = None,
         cpu_time_s: Callable[[], float] = time.process_time,
+        now_s: Callable[[], float] = time.monotonic,
         share: Callable[[Replica], StepScorer] | None = None,
     ) -> None:
         family = family_of(base, pictures, compute=compute_on(settings.device))
@@ -82,8 +85,10 @@ class Learner:
         )
         self._delivery = Delivery(store, self._learning, export, directory=checkpoints_dir)
         self._shown, self._played = (
-            PicturePatience(family.is_here, now_s=time.monotonic) for _ in range(2)
+            PicturePatience(family.is_here, now_s=now_s) for _ in range(2)
         )
+        self._now_s = now_s
+        self._rhythm = Rhythm(settings.episodes_per_round, settings.most_episodes_per_round)
         self._demonstration_row = 0
         self._read_row = 0
         self._pending: list[Trajectory] = []
@@ -135,10 +140,14 @@ class Learner:
 
     def _learn(self, campaign: CampaignView) -> bool:
         self._prepare(campaign)
+        began_s = self._now_s()
         shown = self._read_demonstrations(campaign)
         read = self._read_training()
         rounds = self._rounds(campaign)
-        return bool(shown or read or rounds)
+        did = bool(shown or read or rounds)
+        if did:
+            self._rhythm.spent(self._now_s() - began_s, rounds=rounds)
+        return did
 
     def _settle(self, campaign: CampaignView) -> bool:
         if self.state.settled:
@@ -149,7 +158,7 @@ class Learner:
         if self._played.holds:
             return False
         if self._pending:
-            self._round(campaign)
+            self._round(campaign, len(self._pending))
         self._delivery.deliver(f"round-{self.state.round_index:05d}", AdapterKind.UPDATE)
         self.state.settled = True
         self._report({})
@@ -270,13 +279,22 @@ class Learner:
 
     def _rounds(self, campaign: CampaignView) -> int:
         count = 0
-        while len(self._pending) >= self._settings.episodes_per_round:
-            self._round(campaign)
+        while len(self._pending) >= (size := self._episodes_of_next_round(campaign)):
+            self._round(campaign, size)
             count += 1
         return count
 
-    def _round(self, campaign: CampaignView) -> None:
-        taken = self._pending[: self._settings.episodes_per_round]
+    def _episodes_of_next_round(self, campaign: CampaignView) -> int:
+        waiting = len(self._pending)
+        steps = sum(len(one.steps) for one in self._pending)
+        unplayed = max(0, campaign.env_steps_target - campaign.env_steps)
+        return self._rhythm.episodes(
+            left_s=campaign.learn_left_s,
+            episodes_left=waiting + unplayed * waiting / max(steps, 1),
+        )
+
+    def _round(self, campaign: CampaignView, size: int) -> None:
+        taken = self._pending[:size]
         self._pending = self._pending[len(taken) :]
         self.state.learnt_rows += [one.row for one in taken]
         self._note_learnt()

@@ -29,6 +29,7 @@ class LearnerSettings:
         algorithm: its settings; None for the control arm.
         rank: of the adapter.
         episodes_per_round, updates_per_round: rhythm of learning.
+        most_episodes_per_round: what a round takes at most where time is short (see `rhythm`).
         rounds_per_release: rounds between two adapters.
         control_cpu_s: CPU seconds that the control arm spends over the whole campaign: what
             A-RIDE needs for as many environment steps.
@@ -45,6 +46,7 @@ class LearnerSettings:
     rank: int = 16
     episodes_per_round: int = 32
     updates_per_round: int = 4
+    most_episodes_per_round: int = 64
     rounds_per_release: int = 6
     control_cpu_s: float = 300.0
     copies: int = 3

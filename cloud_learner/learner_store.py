@@ -14,10 +14,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 from sqlalchemy import Row, Select, func, insert, select
 
 from cloud_learner.errors import AdapterRejectedError
 from cloud_learner.lineage_store import record_trained
+from cloud_learner.settings import CampaignSettings
 from cloud_learner.store import Database, insert_new, one, row_count, training_env_steps, upsert
 from cloud_learner.tables import (
     ADAPTERS,
@@ -100,6 +102,7 @@ class CampaignView:
     Attributes:
         phase: a `cloud_learner.campaign.Phase` value; "" before the service has started one.
         env_steps_target, env_steps: training steps wanted, and stored so far.
+        learn_left_s: active seconds in which training episodes are still issued.
         promoted_release, warm_up_release: release ids; "" where there is none yet.
     """
 
@@ -109,6 +112,7 @@ class CampaignView:
     seed: int
     env_steps_target: int
     env_steps: int
+    learn_left_s: float
     promoted_release: str
     warm_up_release: str
 
@@ -149,18 +153,21 @@ class LearnerStore:
     def campaign(self) -> CampaignView:
         """Where the campaign stands now."""
         with self._database.read() as connection:
-            row = connection.execute(select(CAMPAIGN.c.settings, CAMPAIGN.c.state)).first()
+            row = connection.execute(
+                select(CAMPAIGN.c.settings, CAMPAIGN.c.state, CAMPAIGN.c.active_s)
+            ).first()
             env_steps = training_env_steps(connection)
         if row is None:
-            return CampaignView("", (), (), 0, 0, env_steps, "", "")
-        settings, state = row
+            return CampaignView("", (), (), 0, 0, env_steps, 0.0, "", "")
+        settings, state = msgspec.convert(row.settings, CampaignSettings), row.state
         return CampaignView(
             phase=state["phase"],
-            new_apps=(settings["app"], *settings.get("more_apps", ())),
-            old_apps=tuple(settings["old_apps"]),
-            seed=settings["seed"],
-            env_steps_target=settings["env_steps"],
+            new_apps=settings.new_apps,
+            old_apps=settings.old_apps,
+            seed=settings.seed,
+            env_steps_target=settings.env_steps,
             env_steps=env_steps,
+            learn_left_s=max(0.0, settings.learn_until_s - row.active_s),
             promoted_release=state["promoted"],
             warm_up_release=state["warm_up_release"],
         )

@@ -124,7 +124,7 @@ def training():
 
 
 class CpuMeter:
-    """CPU time that passes by the call."""
+    """Time that passes by the call."""
 
     def __init__(self, per_look_s: float) -> None:
         self.now_s, self._per_look_s = 0.0, per_look_s
@@ -169,7 +169,12 @@ class Cloud:
                     EpisodeUpload(episode=episode, verdicts=(verdict,) if judged else ()),
                 )
 
-    def learner(self, settings=QUICK, *, export=None, cpu_time_s=None) -> Learner:
+    def pass_time(self, active_s: float) -> None:
+        """Say how long the campaign has run."""
+        with self.database.write() as connection:
+            connection.execute(update(CAMPAIGN).values(active_s=active_s))
+
+    def learner(self, settings=QUICK, *, export=None, cpu_time_s=None, **more) -> Learner:
         """A learner process on this database and its checkpoints."""
         return Learner(
             self.store,
@@ -179,6 +184,7 @@ class Cloud:
             export=export or packed,
             checkpoints_dir=self.folder / "checkpoints",
             cpu_time_s=cpu_time_s or CpuMeter(0.1),
+            **more,
         )
 
     def state(self) -> dict[str, object]:
@@ -258,6 +264,23 @@ def test_a_campaign_from_demonstrations_to_settling(warmed, training):
     assert [row.watermark for row in rows] == [6, 14, 16]
     cloud.enter("show")
     assert learner.finished
+
+
+def test_rounds_grow_where_the_time_left_is_short(warmed, training):
+    cloud, _learner = warmed
+    settings = replace(QUICK, most_episodes_per_round=6)
+    learner = cloud.learner(settings, now_s=CpuMeter(10.0))
+    cloud.ingest(training[:4])
+    assert learner.poll()  # one round of four; now it is known that a round costs ten seconds
+    assert len(cloud.metrics()) == 1
+    cloud.ingest(training[4:20])
+    cloud.pass_time(CampaignSettings().learn_until_s - 10.0)
+
+    run(learner)
+    learner.save()
+
+    assert len(cloud.metrics()) == 1 + 2
+    assert learner.state.consumed_row == 6 + 4 + 2 * 6
 
 
 def test_the_delivered_file_is_the_learners_adapter(warmed, training):
