@@ -3,8 +3,8 @@
 docs/protocol.md lists them from here; `outrider sync conformance` checks those that can be seen
 from outside. An id is never used again for something else; a new one takes the next number of its
 group. Groups: CON connection, TOP topics, ENV envelope, VER versions, ACK outbox and
-acknowledgements, PRE presence, ASG assignments, FIL files, OWN owner, SET settings, REL releases,
-ENR enrolment, BLB blobs, TSK tasks, BRK what a broker must do.
+acknowledgements, ROM room on the device, PRE presence, ENR enrolment, ASG assignments and tasks,
+FIL files, OWN owner, SET settings, REL releases, BLB blobs, BRK what a broker must do.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ REQUIREMENTS: Final = (
     Requirement(
         "OR-CON-3",
         Party.BOTH,
-        "A message MUST be acknowledged to the broker only after what it says is stored, or its "
-        "sender, who keeps it, was told that it is not.",
+        "A message MUST be acknowledged to the broker only after it is stored; a row of an outbox "
+        "also after its device was told that it is put off, any other also while it is held in "
+        "memory to be stored.",
     ),
     # Topics
     Requirement(
@@ -86,6 +87,12 @@ REQUIREMENTS: Final = (
         Party.BOTH,
         "A payload of more than 3,900,000 bytes, or a body that inflates to more than 32,000,000, "
         "MUST be refused as `too_large` before it is read.",
+    ),
+    Requirement(
+        "OR-ENV-3",
+        Party.BOTH,
+        "A message whose check does not fit MUST be dropped as `damaged`, and never be taken for "
+        "another.",
     ),
     # Versions
     Requirement(
@@ -155,6 +162,82 @@ REQUIREMENTS: Final = (
         Party.DEVICE,
         "What is outstanding MUST be sent again when the connection broke or the cloud started "
         "anew.",
+    ),
+    Requirement(
+        "OR-ACK-12",
+        Party.CLOUD,
+        "Rows that cannot be stored now MUST be answered as put off, with a pause that grows while "
+        "that lasts.",
+    ),
+    Requirement(
+        "OR-ACK-13",
+        Party.DEVICE,
+        "No row MUST be sent in a pause that the cloud asks for, which ends after 7.5 minutes at "
+        "the latest.",
+    ),
+    Requirement(
+        "OR-ACK-14",
+        Party.DEVICE,
+        "A row that nobody answered for MUST be sent again after waits that grow and are drawn at "
+        "random.",
+    ),
+    Requirement(
+        "OR-ACK-15",
+        Party.DEVICE,
+        "Events MUST be sent before episodes, whatever episodes are outstanding.",
+    ),
+    Requirement(
+        "OR-ACK-16",
+        Party.CLOUD,
+        "Devices that send MUST share what may be outstanding, each a row at least while uploads "
+        "are not held back.",
+    ),
+    Requirement(
+        "OR-ACK-17",
+        Party.CLOUD,
+        "A row that no transaction takes MUST be dead-lettered as `unstorable` and hold up no "
+        "other.",
+    ),
+    Requirement(
+        "OR-ACK-18",
+        Party.DEVICE,
+        "No more bytes than the cloud allows MUST be outstanding, but for one row alone.",
+    ),
+    Requirement(
+        "OR-ACK-19",
+        Party.CLOUD,
+        "What an acknowledgement says to be committed, row by row, up to a number or in ranges, "
+        "MUST be committed.",
+    ),
+    Requirement(
+        "OR-ACK-20",
+        Party.DEVICE,
+        "An acknowledgement up to a number or in ranges MUST settle every row in them that was "
+        "sent, and none that was not or that is parked.",
+    ),
+    # Room
+    Requirement(
+        "OR-ROM-1",
+        Party.DEVICE,
+        "Rows beyond the quota MUST be given up in the order of the drop rules, oldest first, and "
+        "none for a row that would itself go sooner.",
+    ),
+    Requirement(
+        "OR-ROM-2",
+        Party.DEVICE,
+        "The outbox MUST NOT grow while less than the floor is free on the disk.",
+    ),
+    Requirement(
+        "OR-ROM-3",
+        Party.DEVICE,
+        "Every drop MUST be declared in the transaction that drops, and the totals of each rule be "
+        "told to the cloud.",
+    ),
+    Requirement(
+        "OR-ROM-4",
+        Party.DEVICE,
+        "On a disk that takes nothing rows MUST still be sent, and no episode that ended be lost "
+        "while the process lives.",
     ),
     # Presence
     Requirement(
@@ -255,6 +338,16 @@ REQUIREMENTS: Final = (
         Party.BROKER,
         "A device's account MUST NOT stop, start, answer or set another device.",
     ),
+    Requirement(
+        "OR-OWN-3",
+        Party.DEVICE,
+        "The first answer to a question MUST count, and none before it expires MUST be a no.",
+    ),
+    Requirement(
+        "OR-OWN-4",
+        Party.DEVICE,
+        "A command MUST be obeyed once, however often it comes.",
+    ),
     # Settings
     Requirement(
         "OR-SET-1",
@@ -266,6 +359,12 @@ REQUIREMENTS: Final = (
         Party.DEVICE,
         "A value of unknown name, wrong type or out of range MUST leave the one before in force, "
         "and be reported with its reason.",
+    ),
+    Requirement(
+        "OR-SET-3",
+        Party.CLOUD,
+        "A change that was made from another version of the settings than the last MUST be refused "
+        "as `conflict`.",
     ),
     # Releases
     Requirement(

@@ -79,6 +79,7 @@ def left(conn):
     return [row[0] for row in conn.execute("SELECT seq FROM outbox ORDER BY seq")]
 
 
+@pytest.mark.requirement("OR-ROM-1")
 def test_what_is_worth_least_goes_first_and_every_drop_is_counted(conn):
     limit(conn, 4)
     put(conn, upload(1), unjudged(2), broken(3), upload(4))
@@ -104,6 +105,7 @@ def test_what_is_worth_least_goes_first_and_every_drop_is_counted(conn):
     assert sum(row[2] for row in noted) == sum(size for _, size in counted.values())
 
 
+@pytest.mark.requirement("OR-ROM-1")
 def test_what_the_cloud_refused_goes_before_anything_that_can_be_sent(conn):
     limit(conn, 2)
     put(conn, upload(1), upload(2))
@@ -115,6 +117,7 @@ def test_what_the_cloud_refused_goes_before_anything_that_can_be_sent(conn):
     assert totals(conn)["parked_oldest"][0] == 1
 
 
+@pytest.mark.requirement("OR-ROM-1")
 def test_nothing_of_worth_goes_for_an_episode_that_is_worth_less(conn):
     limit(conn, 2)
     put(conn, upload(1), upload(2))
@@ -125,6 +128,7 @@ def test_nothing_of_worth_goes_for_an_episode_that_is_worth_less(conn):
     assert totals(conn)["episode_broken"][0] == 1
 
 
+@pytest.mark.requirement("OR-ROM-1")
 def test_events_push_out_episodes_and_never_the_other_way(conn):
     with transaction(conn):
         set_quota(conn, OutboxQuota(quota_bytes=1_000, floor_bytes=0))
@@ -135,6 +139,7 @@ def test_events_push_out_episodes_and_never_the_other_way(conn):
     assert totals(conn)["episode_oldest"][0] == 1
 
 
+@pytest.mark.requirement("OR-ROM-2")
 def test_on_a_disk_that_is_nearly_full_the_outbox_does_not_grow(conn):
     put(conn, upload(1), upload(2))
     before = held_bytes(conn)
@@ -149,6 +154,7 @@ def test_on_a_disk_that_is_nearly_full_the_outbox_does_not_grow(conn):
     assert held_bytes(conn) <= before - SIZE // 2
 
 
+@pytest.mark.requirement("OR-ROM-3")
 def test_a_dropped_message_and_its_declaration_are_one_fact(conn):
     limit(conn, 1)
     put(conn, upload(1))
@@ -158,6 +164,7 @@ def test_a_dropped_message_and_its_declaration_are_one_fact(conn):
     assert totals(conn) == {}
 
 
+@pytest.mark.requirement("OR-ROM-4")
 def test_rows_of_a_full_disk_are_sent_and_settled_once_there_is_room(conn):
     put(conn, *map(upload, range(1, 6)))
     conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -179,6 +186,7 @@ def test_rows_of_a_full_disk_are_sent_and_settled_once_there_is_room(conn):
     assert {row.attempt for row in box.claim(64)} == {3}
 
 
+@pytest.mark.requirement("OR-ROM-4")
 def test_an_episode_that_finds_no_room_leaves_nothing_behind_and_is_stored_later(tmp_path):
     log = TrajectoryLog.open(tmp_path / "phone.db", clock=ManualClock(), new_id=new_uuid7)
     with closing(log):
@@ -208,6 +216,7 @@ def test_the_cloud_has_what_the_phone_has_but_for_declared_drops(tmp_path):
     assert episodes == set(sent) - dropped
 
 
+@pytest.mark.requirement("OR-ROM-3")
 def test_the_cloud_is_told_of_each_rule_once_until_there_is_news(tmp_path):
     with World(tmp_path) as world:
         cloud, device = world.cloud(), world.device()

@@ -55,6 +55,7 @@ def rows_of(database, table):
         return connection.execute(select(func.count()).select_from(table)).scalar_one()
 
 
+@pytest.mark.requirement("OR-ACK-17")
 @pytest.mark.parametrize("place", [0, 3, 7])
 def test_a_poisonous_message_is_a_dead_letter_and_its_neighbours_are_stored(
     ingest, database, place

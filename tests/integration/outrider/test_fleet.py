@@ -446,6 +446,7 @@ def test_stop_and_start_reach_a_group_and_are_told_as_heard(cloud, enrol):
 
 
 @ON_ONE_BROKER
+@pytest.mark.requirement("OR-SET-3")
 def test_settings_are_stored_with_versions_and_refusals(cloud, enrol):
     enrol("lambda")
     code, lines, error = cloud.run(

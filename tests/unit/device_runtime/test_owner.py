@@ -82,6 +82,7 @@ def test_an_open_question_can_be_read_and_a_settled_one_is_gone(desk, clock, tmp
     assert not (tmp_path / QUESTION_FILE).exists()
 
 
+@pytest.mark.requirement("OR-OWN-3")
 def test_silence_is_a_no_and_the_question_is_said_again_meanwhile(desk, clock, sent):
     started_s = clock.monotonic_s()
 
@@ -107,6 +108,7 @@ def test_a_damaged_answer_is_no_yes(desk, clock, tmp_path, said):
     assert not desk("May I?", TAP)
 
 
+@pytest.mark.requirement("OR-OWN-3")
 def test_the_first_answer_counts(desk, clock):
     def both():
         desk.take(OwnerAnswer(question_id="q1", agreed=False))

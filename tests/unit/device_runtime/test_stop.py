@@ -78,6 +78,7 @@ def test_ctrl_c_stops_a_phone_without_a_folder(clock):
     assert switch.reason() == "interrupted at the terminal"
 
 
+@pytest.mark.requirement("OR-OWN-4")
 def test_a_message_that_comes_again_changes_nothing(folder, clock):
     switch = StopSwitch(folder, clock=clock)
     switch.stop("first", message_id="m1")

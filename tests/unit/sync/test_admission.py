@@ -51,6 +51,7 @@ def test_small_quick_batches_never_lower_the_credit(admission):
     assert admission.grant(0, ceiling=64).credit == 64
 
 
+@pytest.mark.requirement("OR-ACK-16")
 def test_devices_that_send_share_what_the_fleet_may_have(admission, clock):
     commits(admission, took_s=0.01, messages=64)
     for number in range(512):
@@ -63,6 +64,7 @@ def test_devices_that_send_share_what_the_fleet_may_have(admission, clock):
     assert (granted.credit, granted.credit_bytes) == (64, 1 << 20)
 
 
+@pytest.mark.requirement("OR-ACK-16")
 def test_every_device_may_always_send_one(admission):
     commits(admission, took_s=9.0)
     for number in range(1000):
@@ -75,6 +77,7 @@ def test_a_ceiling_of_nothing_holds_all_uploads_back(admission):
     assert admission.grant(0, ceiling=0).credit == 0
 
 
+@pytest.mark.requirement("OR-ACK-12")
 def test_a_queue_over_its_limit_pauses_the_devices_until_it_is_worked_off(admission):
     commits(admission, took_s=1.0, messages=50)
     assert admission.grant(100, ceiling=64).backoff_ms == 0
@@ -82,6 +85,7 @@ def test_a_queue_over_its_limit_pauses_the_devices_until_it_is_worked_off(admiss
     assert admission.grant(10**6, ceiling=64).backoff_ms == 30_000
 
 
+@pytest.mark.requirement("OR-ACK-12")
 def test_a_database_that_fails_doubles_the_pause_and_one_commit_ends_it(admission):
     pauses = []
     for _ in range(7):

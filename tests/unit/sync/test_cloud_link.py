@@ -90,7 +90,7 @@ def test_messages_that_wait_together_are_committed_in_one_batch(world):
     assert depth(device.conn) == 0
 
 
-@pytest.mark.requirement("OR-ACK-2")
+@pytest.mark.requirement("OR-ACK-2", "OR-ACK-12")
 def test_what_was_not_committed_is_neither_acknowledged_nor_lost(world):
     troubled = [True]
 

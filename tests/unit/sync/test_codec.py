@@ -97,6 +97,7 @@ def test_columns_that_nobody_packed_are_malformed(said):
     assert reason_of(caught) == "malformed"
 
 
+@pytest.mark.requirement("OR-ENV-2")
 def test_columns_that_unfold_without_end_are_refused_before_they_do():
     packed = msgspec.msgpack.decode(msgspec.msgpack.encode(columns.packed(upload(1, steps=1))))
     episode_columns = packed[1]["episode"][1]
@@ -343,6 +344,7 @@ def test_an_envelope_of_today_comes_back_with_its_check():
     assert msgspec.structs.replace(envelope, check=0, minor=1) == ENVELOPE
 
 
+@pytest.mark.requirement("OR-ENV-3")
 @given(st.data())
 def test_a_flipped_bit_anywhere_is_never_taken_for_what_was_sent(data):
     sent = checked(oldest=5, attempt=2)
@@ -354,6 +356,7 @@ def test_a_flipped_bit_anywhere_is_never_taken_for_what_was_sent(data):
     assert raised.value.reason in {"damaged", "malformed", "unknown_version"}
 
 
+@pytest.mark.requirement("OR-ENV-3")
 def test_a_check_that_is_left_out_is_damage_from_a_peer_that_makes_them():
     bare = msgspec.structs.asdict(msgspec.structs.replace(ENVELOPE, minor=2))
     with pytest.raises(RejectedError) as raised:
@@ -379,6 +382,7 @@ def test_nothing_that_looks_like_a_short_form_crashes_its_reader(data):
     assert reason_of(caught) in {"malformed", "damaged", "unknown_version"}
 
 
+@pytest.mark.requirement("OR-ENV-2")
 def test_a_short_form_that_unfolds_without_end_is_refused():
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     head = packer.compress(b"\0" * 200_000) + packer.flush()

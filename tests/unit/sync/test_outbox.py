@@ -54,6 +54,7 @@ def test_a_body_that_was_encoded_before_is_queued_as_it_is(conn, clock):
     assert decode_body(row.body) == event(4)
 
 
+@pytest.mark.requirement("OR-ACK-15")
 def test_an_event_overtakes_episodes(conn, clock):
     put(conn, upload(1), event(2))
     rows = new_outbox(conn, clock).claim(64)
@@ -69,6 +70,7 @@ def test_no_more_rows_than_the_window_are_outstanding(conn, clock):
     assert [row.seq for row in box.claim(3)] == [4]
 
 
+@pytest.mark.requirement("OR-ACK-18")
 def test_no_more_bytes_than_allowed_are_outstanding_but_one_row_always_is(conn, clock):
     put(conn, upload(1), upload(2))
     box = new_outbox(conn, clock, max_outstanding_bytes=1)
@@ -78,6 +80,7 @@ def test_no_more_bytes_than_allowed_are_outstanding_but_one_row_always_is(conn, 
     assert [row.seq for row in box.claim(64)] == [2]
 
 
+@pytest.mark.requirement("OR-ACK-15")
 def test_an_event_does_not_wait_for_episodes_that_are_on_their_way(conn, clock):
     put(conn, upload(1), upload(2))
     box = new_outbox(conn, clock, max_outstanding_bytes=1)
@@ -87,6 +90,7 @@ def test_an_event_does_not_wait_for_episodes_that_are_on_their_way(conn, clock):
     assert box.claim(1) == []
 
 
+@pytest.mark.requirement("OR-ACK-18")
 def test_the_cloud_can_allow_fewer_bytes_and_not_more(conn, clock):
     size = len(encode_body(upload(1)).data)
     put(conn, upload(1), upload(2), upload(3), upload(4))
@@ -99,6 +103,7 @@ def test_the_cloud_can_allow_fewer_bytes_and_not_more(conn, clock):
     assert len(box.claim(64)) == 1
 
 
+@pytest.mark.requirement("OR-ACK-13")
 def test_nothing_leaves_during_a_pause_and_everything_after_it(conn, clock):
     put(conn, event(1), upload(2))
     box = new_outbox(conn, clock)
@@ -113,6 +118,7 @@ def test_nothing_leaves_during_a_pause_and_everything_after_it(conn, clock):
     assert [row.seq for row in box.claim(64)] == [1, 2]
 
 
+@pytest.mark.requirement("OR-ACK-13")
 def test_a_pause_ends_when_the_cloud_says_so_and_is_never_endless(conn, clock):
     put(conn, event(1))
     box = new_outbox(conn, clock)
@@ -124,6 +130,7 @@ def test_a_pause_ends_when_the_cloud_says_so_and_is_never_endless(conn, clock):
     assert not box.paused
 
 
+@pytest.mark.requirement("OR-ACK-20")
 def test_a_later_answer_makes_good_for_one_that_was_lost(conn, clock):
     put(conn, *map(event, range(1, 8)))
     box = new_outbox(conn, clock)
@@ -133,6 +140,7 @@ def test_a_later_answer_makes_good_for_one_that_was_lost(conn, clock):
     assert box.outstanding == 1
 
 
+@pytest.mark.requirement("OR-ACK-20")
 def test_a_cumulative_answer_deletes_nothing_that_was_never_sent(conn, clock):
     put(conn, event(1), upload(2), event(3))
     box = new_outbox(conn, clock)
@@ -141,6 +149,7 @@ def test_a_cumulative_answer_deletes_nothing_that_was_never_sent(conn, clock):
     assert [row.seq for row in box.claim(64)] == [2]
 
 
+@pytest.mark.requirement("OR-ACK-20")
 def test_a_cumulative_answer_leaves_parked_rows_where_they_are(conn, clock):
     put(conn, event(1), event(2))
     box = new_outbox(conn, clock)
@@ -161,6 +170,7 @@ def test_the_oldest_open_row_skips_parked_ones_and_is_the_next_one_when_all_is_s
     assert oldest(conn) == 3
 
 
+@pytest.mark.requirement("OR-ACK-14")
 def test_an_unanswered_row_is_sent_again_after_two_seconds_and_says_so(conn, clock):
     put(conn, event(1))
     box = new_outbox(conn, clock)
@@ -246,6 +256,7 @@ def test_the_next_resend_is_known(conn, clock):
     assert 2.0 <= box.next_due_s() - clock.monotonic_s() <= 4.0
 
 
+@pytest.mark.requirement("OR-ACK-14")
 def test_waits_grow_to_the_cap_and_never_fall_under_the_first():
     backoff = Backoff(first_s=2.0, cap_s=60.0)
     random = Random(3)

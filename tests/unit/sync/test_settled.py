@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ def test_a_sender_that_says_nothing_of_itself_gets_ranges_only():
     assert settled.selective(SENDER) == ((1, 3),)
 
 
+@pytest.mark.requirement("OR-ACK-19")
 def test_a_gap_is_passed_when_the_sender_says_that_it_holds_nothing_there():
     settled = SettledRows()
     settled.heard(SENDER, 1)
@@ -43,6 +45,7 @@ def test_what_is_remembered_is_bounded():
     assert settled.selective(SENDER) == ()
 
 
+@pytest.mark.requirement("OR-ACK-19")
 @given(st.data())
 def test_what_is_said_to_be_committed_is_committed(data):
     """Rows are committed in any order while the device settles, gives up and parks some."""
