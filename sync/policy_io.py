@@ -15,6 +15,7 @@ Notation: L tokens, C categories, K bits.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -143,18 +144,42 @@ _EMPTY_CONTENT = hashlib.sha256(POLICY_IO_VERSION.encode())
 
 
 def _prune(useful: Shown, goal: Goal) -> Shown:
-    """At most `MAX_ITEMS` items, the most useful ones, still in reading order."""
+    """At most `MAX_ITEMS` items, the most useful ones, still in reading order.
+
+    A few fields come first, the focused one before all: without it nothing can be typed. Then what
+    the goal names, then what can be acted on, and of that the rows of a long list last: a button
+    below them is there only once. What says nothing is as useful as what says something unrelated.
+    """
     items = useful.items
     if len(items) <= MAX_ITEMS:
         return useful
+    fields = [position for position, item in enumerate(items) if item.editable]
+    fields.sort(key=lambda position: not items[position].focused)
+    first = frozenset(fields[:_FIRST_FIELDS])
+    alike = Counter(map(_kind, items))
 
-    def usefulness(position: int) -> tuple[int, int, int]:
+    def uselessness(position: int) -> tuple[bool, int, bool, bool, int]:
         item = items[position]
-        acts = item.editable or item.clickable or item.checkable
-        return (-match_bin(item.label, goal)[0], -int(acts), position)
+        return (
+            position not in first,
+            -max(match_bin(item.label, goal)[0], _UNRELATED_MATCH),
+            not item.touchable,
+            alike[_kind(item)] > _LONG_LIST,
+            position,
+        )
 
-    kept = sorted(sorted(range(len(items)), key=usefulness)[:MAX_ITEMS])
+    kept = sorted(sorted(range(len(items)), key=uselessness)[:MAX_ITEMS])
     return Shown.of(tuple([items[position] for position in kept]))
+
+
+def _kind(item: Item) -> tuple[str, int, int]:
+    """Rows of one list are alike in this: class, left and right edge, px."""
+    return item.class_name, item.bounds[0], item.bounds[2]
+
+
+_FIRST_FIELDS = 8
+_LONG_LIST = 16
+"""Items alike, from which on each is one row of many."""
 
 
 def _notes(history: History, package: str, goal: Goal) -> tuple[str, ...]:
