@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from sync.adapter_file import adapter_digest
-from sync.durable_file import write_durably
+from sync.durable_file import write_all_durably, write_durably
 from sync.errors import RejectedError
 from sync.releases import ADAPTER_ENTRY, RELEASE_ENTRY, release_from_json, release_to_json
 from sync.vocabulary import Release
@@ -57,8 +57,8 @@ class CandidateFolder:
     def put(self, release: Release, adapter: bytes) -> None:
         """Make `release` the candidate in place of any other."""
         self.clear()
-        write_durably(self._directory / ADAPTER_ENTRY, adapter)
-        write_durably(self._directory / RELEASE_ENTRY, release_to_json(release))
+        files = {ADAPTER_ENTRY: adapter, RELEASE_ENTRY: release_to_json(release)}
+        write_all_durably(self._directory, files)
 
     def begin_attempt(self) -> bool:
         """Count one attempt; False where there is none left."""

@@ -17,54 +17,29 @@ Each transition goes to `report`, whose owner puts it into the outbox.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
+from device_runtime.acting_release import ActingRelease
 from device_runtime.candidate import CandidateFolder
 from device_runtime.errors import InstalledFilesError, InstallError
 from device_runtime.free_space import free_bytes
 from device_runtime.held_bases import HeldBases
 from device_runtime.release_judge import ReleaseJudge
-from device_runtime.shadow import ShadowFigures, ShadowOutcome, Shadows
-from device_runtime.slots import (
-    SLOTS,
-    InstalledRelease,
-    PhoneBase,
-    Slots,
-    SlotState,
-    other_slot,
-)
+from device_runtime.shadow import Shadows
+from device_runtime.slots import InstalledRelease, PhoneBase, Slots, SlotState
 from device_runtime.transitions import InstallState, Transition, TransitionReporter
-from sync.adapter_file import AdapterFile, unpack
+from device_runtime.trial_start import InstallOutcome, TrialStart, opened_for
+from sync.adapter_file import AdapterFile
 from sync.clock import Clock, SystemClock
 from sync.cohorts import CohortPhone
-from sync.errors import ProjectError, RejectedError
-from sync.releases import Bundle, Reason, read_bundle, require_fits
+from sync.errors import RejectedError
+from sync.releases import Bundle, Reason, read_bundle
 from sync.trust import TrustedClient, enrol_root
 from sync.vocabulary import FACTORY_RELEASE, Release
-
-_MAX_REVERTED = 64
-
-
-@dataclass(frozen=True, slots=True)
-class InstallOutcome:
-    """What came of one attempt.
-
-    Attributes:
-        applied: whether the release is what acts now.
-        reason: why not.
-        installed: what acts now, either way.
-    """
-
-    applied: bool
-    installed: InstalledRelease
-    reason: str | None = None
-    detail: str = ""
 
 
 def enrol(
@@ -125,15 +100,16 @@ class Installer:
         self._bases = HeldBases(phone_dir)
         self._client = client
         self._phone = phone
-        self._probe = probe
-        self._shadow = shadow
         self._enter = TransitionReporter(report, SystemClock() if clock is None else clock)
-        self._trial_loads = trial_loads
         self._judge = ReleaseJudge(
             self._slots,
             self._bases,
             client,
             partial(free_bytes, phone_dir) if free is None else free,
+        )
+        self._acting = ActingRelease(self._slots, self._judge, self._enter, trial_loads)
+        self._trial = TrialStart(
+            self._slots, self._candidate, self._bases, self._acting, probe=probe, shadow=shadow
         )
         self._told: tuple[str, str] | None = None
         if base is not None and self._slots.state().base != base:
@@ -145,7 +121,7 @@ class Installer:
 
         Raises: InstalledFilesError: the slot that acts is not whole; `begin_load` reverts it.
         """
-        return self._active(self._slots.state())
+        return self._acting.of(self._slots.state())
 
     def apply_bundle(self, path: Path) -> InstallOutcome:
         """Install the release in the bundle at `path`, however old the file or its name is.
@@ -159,7 +135,7 @@ class Installer:
             bundle = read_bundle(path)
             self._enter(InstallState.DOWNLOADING, _claimed(bundle), detail=path.name)
             release = self._client.verify_bundle(bundle)
-            return self._install(release, bundle.adapter, bundle.base)
+            return self._trial.install(release, bundle.adapter, bundle.base)
         except RejectedError as error:
             return self._refused(error)
 
@@ -178,7 +154,7 @@ class Installer:
             if release is None or not self._is_news(release):
                 return None
             if (kept := self._candidate.adapter(release)) is not None:
-                return self._install(release, kept, pointed_at=True)
+                return self._trial.install(release, kept, pointed_at=True)
             if self._told is None or self._told[0] != release.id:
                 self._enter(InstallState.ANNOUNCED, release, detail=channel)
             state = self._slots.state()
@@ -186,7 +162,7 @@ class Installer:
             self._enter(InstallState.DOWNLOADING, release, detail=channel)
             adapter = self._client.adapter(release)
             base = self._missing_base(state, release)
-            return self._install(release, adapter, base, pointed_at=True)
+            return self._trial.install(release, adapter, base, pointed_at=True)
         except RejectedError as error:
             return self._refused(error, release)
 
@@ -213,7 +189,7 @@ class Installer:
             release = self._client.release(release_id)
             base_bytes = self._judge.base_to_fetch(state, release)
             self._judge.require_fits(state, release, base_bytes=base_bytes)
-            opened = _opened(state, release, self._client.adapter(release))
+            opened = opened_for(state, release, self._client.adapter(release))
             base = self._missing_base(state, release)
             if base is not None:
                 with self._slots.locked():
@@ -229,15 +205,9 @@ class Installer:
         here. Bases that no slot needs any more are removed.
         """
         with self._slots.locked():
-            state = self._slots.state()
-            if state.trial_left == 0:
-                state = self._revert(state, Reason.CRASH_LOOP)
-            state = self._whole(state)
+            state = self._acting.count_load(self._slots.state())
             self._bases.keep(self._needed_bases())
-            if state.trial_left is not None:
-                left = state.trial_left - 1
-                state = self._slots.write_state(msgspec.structs.replace(state, trial_left=left))
-            return self._active(state)
+            return self._acting.of(state)
 
     def commit(self, release_id: str | None = None) -> InstalledRelease:
         """The release on trial has shown that it can act: keep it. Idempotent.
@@ -247,139 +217,18 @@ class Installer:
         """
         with self._slots.locked():
             state = self._slots.state()
-            active = self._active(state)
+            active = self._acting.of(state)
             if state.trial_left is None or release_id not in {None, active.release_id}:
                 return active
-            state = self._slots.write_state(msgspec.structs.replace(state, trial_left=None))
-            self._enter(InstallState.COMMITTED, active.release)
-            return self._active(state)
+            return self._acting.of(self._acting.commit(state))
 
     def revert(self, reason: Reason) -> InstalledRelease:
         """Go back to what acted before, and from there to the factory's policy."""
         with self._slots.locked():
             state = self._slots.state()
             if state.active != "factory":
-                state = self._whole(self._revert(state, reason))
-            return self._active(state)
-
-    def _install(
-        self,
-        release: Release,
-        adapter: bytes,
-        base: bytes | None = None,
-        *,
-        pointed_at: bool = False,
-    ) -> InstallOutcome:
-        """Put a verified release on trial, after it was scored where somebody can do that.
-
-        Args:
-            base: the packed base that came with it.
-            pointed_at: the channel asks for it; what is in a bundle may be as old as that.
-        """
-        with self._slots.locked():
-            state = self._whole(self._slots.state())
-            base_bytes = None if base is None else len(base)
-            self._judge.require_installable(
-                state, release, base_bytes=base_bytes, pointed_at=pointed_at
-            )
-            self._judge.require_space(len(adapter), base_bytes)
-            opened = _opened(state, release, adapter)
-            resumes = self._candidate.adapter(release) is not None
-            if not resumes:
-                self._enter(InstallState.VERIFIED, release)
-            active = self._active(state)
-            if active.release == release:
-                return InstallOutcome(applied=True, installed=active, detail="it acts already")
-            if base is not None and release.base_digest != state.base.digest:
-                self._bases.put(release.base_digest, base)
-            if self._shadow is None:
-                return self._tried(self._on_trial(state, release, adapter), opened)
-            if not resumes:
-                self._candidate.put(release, adapter)
-                self._enter(InstallState.STAGED, release)
-                self._enter(InstallState.SHADOW, release)
-            outcome = self._shadow(opened, active.read())
-            if outcome.reason is not None:
-                return self._turned_down(state, release, outcome)
-            state = self._on_trial(state, release, adapter, outcome.figures)
-            self._candidate.clear()
-            return self._tried(state, opened)
-
-    def _turned_down(
-        self, state: SlotState, release: Release, outcome: ShadowOutcome
-    ) -> InstallOutcome:
-        """Refuse a candidate for what scoring found; it is not fetched again from its channel."""
-        state = self._slots.write_state(
-            msgspec.structs.replace(state, reverted=_with(state.reverted, release.id))
-        )
-        self._candidate.clear()
-        self._enter(
-            InstallState.IDLE,
-            release,
-            reason=str(outcome.reason),
-            detail=outcome.detail,
-            figures=outcome.figures,
-        )
-        return InstallOutcome(
-            applied=False,
-            installed=self._active(state),
-            reason=str(outcome.reason),
-            detail=outcome.detail,
-        )
-
-    def _on_trial(
-        self,
-        state: SlotState,
-        release: Release,
-        adapter: bytes,
-        figures: ShadowFigures | None = None,
-    ) -> SlotState:
-        """The state once `release` acts, on trial, and what acted before is where to go back.
-
-        Args:
-            figures: what scoring found, where there was any.
-        """
-        if state.trial_left is not None:  # a newer release ends an older one's trial
-            state = self._slots.write_state(
-                msgspec.structs.replace(state, active=state.fallback, trial_left=None)
-            )
-        anew = self._judge.starts_anew(state)
-        slot = other_slot(state.active)
-        self._slots.write(slot, release, adapter)
-        if figures is None:
-            self._enter(InstallState.STAGED, release)
-        state = self._slots.write_state(
-            msgspec.structs.replace(
-                state,
-                active=slot,
-                fallback=state.active,
-                trial_left=self._trial_loads - (0 if self._probe is None else 1),
-                floor=release.version if anew else max(state.floor, release.version),
-                floor_keys=tuple(sorted(self._client.targets_keys())),
-                reverted=tuple(other for other in state.reverted if other != release.id),
-            )
-        )
-        self._enter(InstallState.TRIAL, release, figures=figures)
-        return state
-
-    def _tried(self, state: SlotState, adapter: AdapterFile) -> InstallOutcome:
-        """The outcome of one load by the probe, which counts as the trial's first."""
-        if self._probe is not None:
-            try:
-                self._probe(adapter)
-            except ProjectError as error:
-                reason = error.reason if isinstance(error, RejectedError) else Reason.PROBE_FAILED
-                state = self._revert(state, reason, str(error))
-                return InstallOutcome(
-                    applied=False,
-                    installed=self._active(state),
-                    reason=str(reason),
-                    detail=str(error),
-                )
-            except BaseException:
-                self._revert(state, Reason.PROBE_FAILED)
-                raise
-        return InstallOutcome(applied=True, installed=self._active(state))
+                state = self._acting.whole(self._acting.revert(state, reason))
+            return self._acting.of(state)
 
     def _missing_base(self, state: SlotState, release: Release) -> bytes | None:
         """The packed base of a release, fetched; None where it is here."""
@@ -390,16 +239,8 @@ class Installer:
 
     def _needed_bases(self) -> set[str]:
         """The bases of the releases in both slots, and of the candidate."""
-        needed = set()
-        for slot in SLOTS:
-            try:
-                found = self._slots.installed(slot).release
-            except InstalledFilesError:
-                continue
-            if found is not None:
-                needed.add(found.base_digest)
         candidate = self._candidate.release()
-        return needed if candidate is None else needed | {candidate.base_digest}
+        return self._acting.bases() | ({candidate.base_digest} if candidate is not None else set())
 
     def _is_news(self, release: Release) -> bool:
         state = self._slots.state()
@@ -410,72 +251,16 @@ class Installer:
         except InstalledFilesError:
             return True
 
-    def _active(self, state: SlotState) -> InstalledRelease:
-        return self._slots.installed(state.active, on_trial=state.trial_left is not None)
-
-    def _whole(self, state: SlotState) -> SlotState:
-        """The state once nothing acts that is damaged or made for another base."""
-        while state.active != "factory":
-            try:
-                release = self._slots.checked(state.active).release
-                if release is not None:
-                    self._judge.require_fits(state, release)
-                return state
-            except InstalledFilesError as error:
-                state = self._revert(state, Reason.DAMAGED, str(error))
-            except RejectedError as error:
-                state = self._revert(state, error.reason, str(error))
-        return state
-
-    def _revert(self, state: SlotState, reason: str, detail: str = "") -> SlotState:
-        try:
-            release = self._slots.installed(state.active).release
-        except InstalledFilesError:
-            release = None
-        reverted = state.reverted if release is None else _with(state.reverted, release.id)
-        state = self._slots.write_state(
-            msgspec.structs.replace(
-                state,
-                active=state.fallback,
-                fallback="factory",
-                trial_left=None,
-                reverted=reverted,
-            )
-        )
-        self._enter(InstallState.REVERTED, release, reason=reason, detail=detail)
-        return state
-
     def _refused(self, error: RejectedError, release: Release | None = None) -> InstallOutcome:
         told = None if release is None else (str(release.id), str(error.reason))
         if told is None or told != self._told:  # a channel is looked at again and again
             self._enter(InstallState.IDLE, release, reason=error.reason, detail=str(error))
         self._told = told
         with self._slots.locked():
-            installed = self._active(self._whole(self._slots.state()))
+            installed = self._acting.of(self._acting.whole(self._slots.state()))
         return InstallOutcome(
             applied=False, installed=installed, reason=str(error.reason), detail=str(error)
         )
-
-
-def _with(reverted: tuple[str, ...], release_id: str) -> tuple[str, ...]:
-    """The releases that are not fetched again, and one more."""
-    if release_id in reverted:
-        return reverted
-    return (*reverted, release_id)[-_MAX_REVERTED:]
-
-
-def _opened(state: SlotState, release: Release, adapter: bytes) -> AdapterFile:
-    """The adapter, readable, finite, and made for what its release says."""
-    opened = unpack(adapter)
-    inside = dataclasses.replace(
-        release, base_digest=opened.base_digest, policy_io_version=opened.policy_io_version
-    )
-    require_fits(
-        inside,
-        base_digest=release.base_digest,
-        policy_io_version=state.base.policy_io_version,
-    )
-    return opened
 
 
 def _claimed(bundle: Bundle) -> Release | None:

@@ -10,15 +10,15 @@ from __future__ import annotations
 import queue
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 import structlog
 
 from device_runtime.errors import InstallError
-from device_runtime.installer import InstallOutcome
 from device_runtime.slots import InstalledRelease
+from device_runtime.trial_start import InstallOutcome
 from sync.adapter_file import AdapterFile, FloatArray
 from sync.clock import Clock
 from sync.errors import RejectedError, TransientError
@@ -109,6 +109,7 @@ class ReleaseShelf:
         refresh_every_s: how often the channel is looked at without an announcement.
         trial_episodes: ended episodes after which a release on trial is kept.
         retry_s: pause after the network failed.
+        brought: told, on the follower's thread, that there is something to `settle`.
     """
 
     def __init__(
@@ -121,6 +122,7 @@ class ReleaseShelf:
         refresh_every_s: float = 60.0,
         trial_episodes: int = 3,
         retry_s: float = RETRY_S,
+        brought: Callable[[], None] = lambda: None,
     ) -> None:
         self._source = source
         self._host = host
@@ -129,6 +131,7 @@ class ReleaseShelf:
         self._refresh_every_s = refresh_every_s
         self._trial_episodes = trial_episodes
         self._retry_s = retry_s
+        self._brought = brought
         self._trial_left = 0
         self._loaded: OrderedDict[ReleaseId, None] = OrderedDict({FACTORY_RELEASE: None})
         self._asked: set[ReleaseId] = set()
@@ -268,9 +271,9 @@ class ReleaseShelf:
                 case _Refresh():
                     outcome = source.refresh(self._channel)
                     if outcome is not None and outcome.applied:
-                        self._results.put(self._fetched(outcome.installed))
+                        self._bring(_applied(outcome))
                 case _Pin(release_id):
-                    self._results.put(_Fetched(release_id, source.adapter_for(release_id)))
+                    self._bring(_Fetched(release_id, source.adapter_for(release_id)))
                 case _Commit():
                     source.commit()
         except TransientError as error:
@@ -278,8 +281,18 @@ class ReleaseShelf:
             return False
         except RejectedError as error:
             if isinstance(job, _Pin):
-                self._results.put(Unavailable(job.release_id, str(error.reason), str(error)))
+                self._bring(Unavailable(job.release_id, str(error.reason), str(error)))
         return True
+
+    def _bring(self, result: _Fetched | Unavailable) -> None:
+        self._results.put(result)
+        self._brought()
 
     def _fetched(self, installed: InstalledRelease) -> _Fetched:
         return _Fetched(installed.release_id, installed.read(), installed)
+
+
+def _applied(outcome: InstallOutcome) -> _Fetched:
+    """What an installer has just opened and tried: not read from the disk once more."""
+    adapter = outcome.installed.read() if outcome.adapter is None else outcome.adapter
+    return _Fetched(outcome.installed.release_id, adapter, outcome.installed)

@@ -19,7 +19,7 @@ import msgspec
 
 from device_runtime.errors import InstalledFilesError
 from sync.adapter_file import AdapterFile, adapter_digest, unpack
-from sync.durable_file import exclusive, write_durably
+from sync.durable_file import exclusive, write_all_durably, write_durably
 from sync.errors import RejectedError
 from sync.releases import ADAPTER_ENTRY, RELEASE_ENTRY, release_from_json, release_to_json
 from sync.vocabulary import FACTORY_RELEASE, Release, ReleaseId
@@ -142,8 +142,8 @@ class Slots:
 
     def write(self, slot: SlotName, release: Release, adapter: bytes) -> None:
         """Fill a slot that does not act."""
-        write_durably(self._directory / slot / ADAPTER_ENTRY, adapter)
-        write_durably(self._directory / slot / RELEASE_ENTRY, release_to_json(release))
+        files = {ADAPTER_ENTRY: adapter, RELEASE_ENTRY: release_to_json(release)}
+        write_all_durably(self._directory / slot, files)
 
     def installed(self, slot: SlotName, *, on_trial: bool = False) -> InstalledRelease:
         """What is in `slot`, its description read but its adapter not yet checked.

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from device_runtime.shadow import ShadowFigures
 from sync.clock import Clock
+from sync.database import open_database, transaction
 from sync.messages import Event
+from sync.outbox import enqueue
 from sync.vocabulary import Release
 
 EVENT_KIND = "release_state_entered"
@@ -27,6 +31,11 @@ class InstallState(StrEnum):
     TRIAL = "trial"
     COMMITTED = "committed"
     REVERTED = "reverted"
+
+
+_PASSING = frozenset(
+    {InstallState.ANNOUNCED, InstallState.DOWNLOADING, InstallState.VERIFIED, InstallState.STAGED}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +106,33 @@ class TransitionReporter:
                 figures=figures,
             )
         )
+
+
+class TransitionOutbox:
+    """Puts transitions into the device's outbox, each durably before the update goes on.
+
+    States that an update only passes through leave with the state that it comes to, or with the
+    session's next look at its outbox, so an update is told in one message or two. One caller at a
+    time.
+
+    Args:
+        database: the device's SQLite file.
+        wake: tells the session that rows are to leave now.
+    """
+
+    def __init__(self, database: Path, *, clock: Clock, wake: Callable[[], None]) -> None:
+        self._database = database
+        self._clock = clock
+        self._wake = wake
+        self._conn: sqlite3.Connection | None = None
+
+    def __call__(self, transition: Transition) -> None:
+        """Queue one transition."""
+        if self._conn is None:
+            self._conn = open_database(self._database)
+        with transaction(self._conn):
+            enqueue(self._conn, transition.event(), created_at_ms=self._clock.wall_ms())
+        if transition.state not in _PASSING:
+            self._conn.close()
+            self._conn = None
+            self._wake()

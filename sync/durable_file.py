@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -17,19 +17,34 @@ def write_durably(path: Path, data: bytes, *, mode: int = 0o644) -> None:
 
     Raises: OSError: disk full, no permission; `path` is then as it was.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as stream:
-        temporary = Path(stream.name)
-        try:
-            os.fchmod(stream.fileno(), mode)
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-            temporary.replace(path)
-        except BaseException:
+    write_all_durably(path.parent, {path.name: data}, mode=mode)
+
+
+def write_all_durably(folder: Path, files: Mapping[str, bytes], *, mode: int = 0o644) -> None:
+    """Put each file into `folder` as `write_durably` does, renamed in their order.
+
+    Each is there whole or not at all; a crash may leave the first ones new and the others old.
+
+    Raises: OSError: disk full, no permission; files that were not renamed are as they were.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written: dict[str, Path] = {}
+    try:
+        for name, data in files.items():
+            with NamedTemporaryFile(dir=folder, prefix=f".{name}.", delete=False) as stream:
+                written[name] = Path(stream.name)
+                os.fchmod(stream.fileno(), mode)
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+        for name in files:
+            written[name].replace(folder / name)
+            del written[name]
+    except BaseException:
+        for temporary in written.values():
             temporary.unlink(missing_ok=True)
-            raise
-    sync_folder(path.parent)
+        raise
+    sync_folder(folder)
 
 
 def sync_folder(folder: Path) -> None:

@@ -25,7 +25,7 @@ from sync.adapter_file import adapter_digest
 from sync.base_file import packed_base_digest
 from sync.clock import Clock, SystemClock
 from sync.cohorts import StagedOffer
-from sync.durable_file import write_durably
+from sync.durable_file import write_all_durably, write_durably
 from sync.errors import IntegrityError, RejectedError
 from sync.published import (
     PublishedReleases,
@@ -268,7 +268,7 @@ class Repository(PublishedReleases):
             data = self._sign(self._archive[name], days.targets_days)
             version = self._archive[name].signed.version
             self._snapshot.signed.meta[f"{name}.json"] = MetaFile(version)
-            files[f"{version}.{name}"] = data
+            files[f"{version}.{name}.json"] = data
         if self._archive:
             key = self._signers[Targets.type].public_key
             self._targets.signed.delegations = archive_delegations(key)
@@ -277,14 +277,14 @@ class Repository(PublishedReleases):
         self._snapshot.signed.meta["targets.json"] = MetaFile.from_data(
             version, targets, ["sha256"]
         )
-        files[f"{version}.targets"] = targets
+        files[f"{version}.targets.json"] = targets
         snapshot = self._sign(self._snapshot, days.snapshot_days)
         version = self._snapshot.signed.version
         self._timestamp.signed.snapshot_meta = MetaFile.from_data(version, snapshot, ["sha256"])
-        files[f"{version}.snapshot"] = snapshot
-        files["timestamp"] = self._sign(self._timestamp, days.timestamp_days)
-        for name, data in files.items():
-            write_durably(self._metadata_dir / f"{name}.json", data)
+        files[f"{version}.snapshot.json"] = snapshot
+        timestamp = self._sign(self._timestamp, days.timestamp_days)
+        write_all_durably(self._metadata_dir, files)
+        write_durably(self._metadata_dir / "timestamp.json", timestamp)
         self._remove_superseded()
 
     def _remove_superseded(self) -> None:

@@ -134,7 +134,7 @@ class DeviceSession:
         self._reader = open_database(database)
         self._reader_lock = threading.Lock()
         self._progress = threading.Condition()
-        self._inbox: queue.SimpleQueue[InboxMessage] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[InboxMessage | None] = queue.SimpleQueue()
         self._items: queue.SimpleQueue[Item] = queue.SimpleQueue()
         self._fetcher = FileFetcher(self.send, clock=clock, new_id=new_id)
         self._clock = clock
@@ -189,6 +189,10 @@ class DeviceSession:
         self._items.put(partial(self._link.announce, birth))
 
     def next_message(self, timeout_s: float) -> InboxMessage | None:
+    def look_up(self) -> None:
+        """Let whoever waits for a message look around: `next_message` answers None at once."""
+        self._inbox.put(None)
+
         """The next message for this device's owner, or None after `timeout_s`.
 
         Raises: RuntimeError: the session's thread ended by an error.

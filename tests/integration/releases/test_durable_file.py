@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from sync.durable_file import exclusive, write_durably
+from sync.durable_file import exclusive, write_all_durably, write_durably
 
 pytestmark = pytest.mark.integration
 
@@ -53,3 +53,21 @@ def test_a_second_writer_waits_for_the_first(tmp_path):
         order.append("first")
     thread.join()
     assert order == ["first", "second"]
+
+
+def test_files_that_belong_together_are_renamed_only_once_all_are_on_disk(tmp_path, monkeypatch):
+    write_all_durably(tmp_path, {"a": b"old", "b": b"old"})
+    synced = []
+
+    def full_at_the_second(descriptor):
+        synced.append(descriptor)
+        if len(synced) == 2:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_at_the_second)
+    with pytest.raises(OSError, match="No space"):
+        write_all_durably(tmp_path, {"a": b"new", "b": b"new"})
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {
+        "a": b"old",
+        "b": b"old",
+    }

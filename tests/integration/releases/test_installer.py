@@ -344,7 +344,7 @@ def test_a_power_cut_at_any_write_leaves_the_old_release_or_the_new_one(fleet, m
         if running.release_id == "r2":  # start over from the old one
             restarted.revert(Reason.CRASH_LOOP)
     assert seen == {"r1", "r2"}
-    assert cut_at > 6
+    assert cut_at > 5  # adapter, description, their folder, state, its folder
 
 
 def test_two_processes_never_interleave(fleet):

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from device_runtime.errors import InstallError
-from device_runtime.installer import InstallOutcome
 from device_runtime.release_shelf import KEPT_PINNED, ReleaseShelf
 from device_runtime.slots import InstalledRelease
+from device_runtime.trial_start import InstallOutcome
 from sync.adapter_file import AdapterFile
 from sync.clock import SystemClock
 from sync.errors import RejectedError, TransientError
@@ -250,3 +250,34 @@ def test_shelf_without_a_source_plays_the_factory_policy():
     assert shelf.settle(frozenset()) == (False, [])
     assert shelf.current == FACTORY_RELEASE
     shelf.close()
+
+
+def test_whoever_settles_is_told_when_something_was_brought_and_only_then():
+    told = []
+    source = FakeSource(answers=[applied("r-2")])
+    shelf = a_shelf(source, brought=lambda: told.append(1))
+    shelf.start()
+    shelf.look()
+    work_off(shelf)
+
+    assert told == [1]
+
+
+def test_adapter_that_was_opened_to_install_it_is_loaded_without_being_read_again():
+    class Unreadable(Installed):
+        def read(self):
+            raise AssertionError("it was read once more")
+
+    host = FakeHost()
+    outcome = InstallOutcome(
+        applied=True,
+        installed=Unreadable(installed("r-2").release, Path("adapter.bin"), "trial"),
+        adapter=an_adapter("r-2"),
+    )
+    shelf = a_shelf(FakeSource(answers=[outcome]), host)
+    shelf.start()
+    work_off(shelf)
+
+    shelf.settle(frozenset())
+
+    assert host.loaded == {"r-2": ["r-2"]}
