@@ -11,12 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from device_runtime.base_files import FloatArray, Quantisation, family_in
-from device_runtime.errors import InstallError
 from device_runtime.onnx_text_policy import OnnxTextPolicy
-from device_runtime.policy import OnnxGraphs, OnnxPolicy
+from device_runtime.policy import OnnxPolicy
 from device_runtime.ports import Decided, PolicyRequest
 from sync.text_policy_io import FAMILY as TEXT_FAMILY
-from sync.text_table import TextTable
 
 BasePolicy = OnnxPolicy | OnnxTextPolicy
 
@@ -115,16 +113,9 @@ class Policies:
         self._on(digest).unload(release_id)
         self._close_unused(digest)
 
-    def graphs_for(self, release_id: str) -> OnnxGraphs:
-        """The callables of one release of layout_t5.
-
-        Raises: InstallError: it is not loaded ("unknown_release"), or of another family.
-        """
-        return self._layout(release_id).graphs_for(release_id)
-
-    def table_for(self, release_id: str) -> TextTable:
-        """The text table of a release's base; raises as `graphs_for`."""
-        return self._layout(release_id).table
+    def base_policy(self, release_id: str) -> BasePolicy:
+        """The policy of the base that a release acts on; the factory's where it is not loaded."""
+        return self._on(self._base_of.get(release_id, self.base_digest))
 
     def decide(self, requests: Sequence[PolicyRequest]) -> list[Decided]:
         """One decision per request, in order; requests of one base are decided together."""
@@ -137,15 +128,6 @@ class Policies:
             chosen = self._on(digest).decide([requests[row] for row in rows])
             decided.update(zip(rows, chosen, strict=True))
         return [decided[row] for row in range(len(requests))]
-
-    def _layout(self, release_id: str) -> OnnxPolicy:
-        policy = self._on(self._base_of.get(release_id, self.base_digest))
-        if not isinstance(policy, OnnxPolicy):
-            raise InstallError(
-                f"release {release_id} writes texts: only layout_t5 has such graphs",
-                reason="base_mismatch",
-            )
-        return policy
 
     def _on(self, digest: str) -> BasePolicy:
         return self._others.get(digest, self._factory)

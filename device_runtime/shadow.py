@@ -28,11 +28,23 @@ FIGURES_VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
+class ShownText:
+    """What a policy that writes texts was shown: a prompt, and the PNG of the screen or None."""
+
+    prompt: str
+    picture: bytes | None
+
+
+Shown = EncodedInput | ShownText
+"""What a policy of layout_t5 was shown, or one that writes texts."""
+
+
+@dataclass(frozen=True, slots=True)
 class Screen:
     """A logged screen as the policy saw it; `id` names it in the phone's log."""
 
     id: str
-    encoded: EncodedInput
+    shown: Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +52,7 @@ class Answer:
     """What one policy would do on a screen.
 
     Attributes:
-        choices: of the decoder, greedy.
+        choices: greedy: of the decoder, or the tokens of a text.
         is_finite: whether all that the network said is a number.
         is_masked: whether the network likes an action best that the screen does not allow.
     """
@@ -53,17 +65,20 @@ class Answer:
 class Side(Protocol):
     """One of the two policies."""
 
-    def answer(self, screen: EncodedInput) -> Answer:
+    def answer(self, screen: Shown) -> Answer:
         """The greedy action, computed as when it acts: one screen at a time."""
         ...
 
-    def log_prob(self, screen: EncodedInput, choices: Sequence[int]) -> float:
-        """Log-probability of an action at temperature 1, nats."""
+    def log_prob(self, screen: Shown, choices: Sequence[int]) -> float | None:
+        """Log-probability of an action at temperature 1, nats; None where it has no such action."""
         ...
 
 
 class ShadowRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What both said of one screen; times in milliseconds, difference |Δ log p| in nats."""
+    """What both said of one screen; times in milliseconds, difference |Δ log p| in nats.
+
+    The difference is None where it is no number, or where the action is none of both policies.
+    """
 
     screen: str
     candidate: tuple[int, ...]
@@ -167,15 +182,14 @@ def scored(
     """One row for each screen, made when it is asked for."""
     for screen in screens:
         before_s = clock.monotonic_s()
-        acting = active.answer(screen.encoded)
+        acting = active.answer(screen.shown)
         between_s = clock.monotonic_s()
-        tried = candidate.answer(screen.encoded)
+        tried = candidate.answer(screen.shown)
         after_s = clock.monotonic_s()
-        difference = abs(
-            candidate.log_prob(screen.encoded, acting.choices)
-            - active.log_prob(screen.encoded, acting.choices)
+        difference = _difference(
+            *(side.log_prob(screen.shown, acting.choices) for side in (candidate, active))
         )
-        is_finite = tried.is_finite and bool(np.isfinite(difference))
+        is_finite = tried.is_finite and (difference is None or bool(np.isfinite(difference)))
         yield ShadowRow(
             screen=screen.id,
             candidate=tried.choices,
@@ -187,6 +201,10 @@ def scored(
             candidate_ms=1e3 * (after_s - between_s),
             active_ms=1e3 * (between_s - before_s),
         )
+
+
+def _difference(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else abs(one - other)
 
 
 def figures_of(rows: Sequence[ShadowRow]) -> ShadowFigures:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
-from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from device_runtime.candidate import CandidateFolder
 from device_runtime.conditions import Conditions, ReadsConditions
@@ -21,40 +18,25 @@ from device_runtime.errors import (
     ShadowPostponedError,
 )
 from device_runtime.shadow import (
-    Answer,
     Screen,
     ShadowFigures,
     ShadowLimits,
     ShadowOutcome,
     ShadowRow,
-    Side,
     figures_of,
     judged,
     scored,
 )
+from device_runtime.shadow_sides import ShownIn, Sides
 from device_runtime.trajectory_log import TrajectoryLog
 from sync.adapter_file import AdapterFile
 from sync.clock import Clock
-from sync.decoding import Logits, decide, log_prob_of
 from sync.durable_file import write_durably
-from sync.policy_io import EncodedInput, encode_episode
 from sync.releases import Reason
-from sync.vocabulary import FACTORY_RELEASE, EpisodeId, new_uuid7
-
-if TYPE_CHECKING:
-    from device_runtime.policies import Policies
-    from device_runtime.policy import OnnxGraphs
-    from sync.text_table import TextTable
+from sync.vocabulary import EpisodeId, new_uuid7
 
 _KEEP_EVERY: Final = 4
 """Screens between two writes of the rows."""
-_CANDIDATE, _ACTIVE = "shadow-candidate", "shadow-active"
-
-Sides = Callable[[AdapterFile, AdapterFile | None], AbstractContextManager[tuple[Side, Side]]]
-"""Makes the candidate's and the active policy's side (None: the factory's) for a while.
-
-Raises: InstallError: the candidate cannot be loaded.
-"""
 
 
 class Shadow:
@@ -155,8 +137,14 @@ def weakness(conditions: Conditions, limits: ShadowLimits) -> str:
     return ""
 
 
-def logged_screens(database: Path, clock: Clock) -> Callable[[int], Iterator[Screen]]:
-    """Reads screens from a phone's log, newest episodes first; a screen comes once."""
+def logged_screens(
+    database: Path, clock: Clock, shown_in: ShownIn
+) -> Callable[[int], Iterator[Screen]]:
+    """Reads screens from a phone's log, newest episodes first; a screen comes once.
+
+    Args:
+        shown_in: how a policy is shown them (`shadow_sides.shown_in`).
+    """
 
     def read(count: int) -> Iterator[Screen]:
         if not database.is_file():
@@ -166,90 +154,9 @@ def logged_screens(database: Path, clock: Clock) -> Callable[[int], Iterator[Scr
         with closing(log):
             for summary in log.summaries(limit=count):
                 found = log.read(EpisodeId(summary.id))
-                for index, encoded in enumerate(encode_episode(found[0]) if found else ()):
-                    if encoded.digest not in seen and len(seen) < count:
-                        seen.add(encoded.digest)
-                        yield Screen(f"{summary.id}:{index}", encoded)
+                for index, (digest, shown) in enumerate(shown_in(found[0]) if found else ()):
+                    if digest not in seen and len(seen) < count:
+                        seen.add(digest)
+                        yield Screen(f"{summary.id}:{index}", shown)
 
     return read
-
-
-def sides_of(policy: Policies, lock: AbstractContextManager[object]) -> Sides:
-    """Both sides of a policy that another thread acts with; each answer takes the lock."""
-
-    @contextmanager
-    def make(candidate: AdapterFile, active: AdapterFile | None) -> Iterator[tuple[Side, Side]]:
-        names = []
-        try:
-            with lock:
-                for name, adapter in ((_CANDIDATE, candidate), (_ACTIVE, active)):
-                    if adapter is not None:
-                        policy.load_adapter(name, adapter.tensors, base_digest=adapter.base_digest)
-                        names.append(name)
-                acting = FACTORY_RELEASE if active is None else _ACTIVE
-                sides = tuple(
-                    GraphSide(policy.graphs_for(name), policy.table_for(name), lock)
-                    for name in (_CANDIDATE, acting)
-                )
-            yield sides[0], sides[1]
-        finally:
-            with lock:
-                for name in names:
-                    policy.unload(name)
-
-    return make
-
-
-class GraphSide:
-    """The graphs under one adapter, watched while they answer."""
-
-    def __init__(
-        self, graphs: OnnxGraphs, table: TextTable, lock: AbstractContextManager[object]
-    ) -> None:
-        self._graphs = graphs
-        self._table = table
-        self._lock = lock
-
-    def answer(self, screen: EncodedInput) -> Answer:
-        """The greedy action; numbers that are none are noticed, and never raise."""
-        watched = _Watched(self._graphs)
-        with self._lock, np.errstate(invalid="ignore"):
-            (choice,) = decide(
-                [screen],
-                self._graphs.encoder,
-                watched.decoder,
-                table=self._table,
-                temperatures=[0.0],
-                randoms=[Random(0)],
-            )
-        is_masked = not screen.type_mask[watched.likeliest_type]
-        return Answer(choice.choices, is_finite=watched.is_finite, is_masked=is_masked)
-
-    def log_prob(self, screen: EncodedInput, choices: Sequence[int]) -> float:
-        """Log-probability of an action at temperature 1, nats."""
-        with self._lock, np.errstate(invalid="ignore"):
-            (found,) = log_prob_of(
-                [screen], [choices], self._graphs.encoder, self._graphs.decoder, table=self._table
-            )
-        return float(found)
-
-
-class _Watched:
-    """A decoder, and what it said before the masks."""
-
-    def __init__(self, graphs: OnnxGraphs) -> None:
-        self._decoder = graphs.decoder
-        self.is_finite = True
-        self.likeliest_type = -1
-
-    def decoder(
-        self, memory: Any, prefix: npt.NDArray[np.int64], rows: Sequence[int] | None = None
-    ) -> Logits:  # the memory's form is the graphs' own
-        """The decoder's logits, looked at in passing."""
-        logits = self._decoder(memory, prefix, rows)
-        self.is_finite = self.is_finite and all(
-            bool(np.isfinite(one).all()) for one in (logits.types, logits.pointers, logits.words)
-        )
-        if self.likeliest_type < 0:
-            self.likeliest_type = int(logits.types[0].argmax())
-        return logits

@@ -83,7 +83,7 @@ class TextPolicy(LoadedReleases[TextNetwork]):
         network = self.acting(release_id)
         language = network.language
         prompt = language.prompt(request.goal, request.earlier)
-        rgb = None if request.picture is None else _rgb(request.picture)
+        rgb = None if request.picture is None else rgb_of(request.picture)
         choice = decide_text(
             network.writer(prompt, rgb),
             network.masks,
@@ -102,7 +102,8 @@ class TextPolicy(LoadedReleases[TextNetwork]):
         )
 
 
-def _rgb(png: bytes) -> npt.NDArray[np.uint8]:
+def rgb_of(png: bytes) -> npt.NDArray[np.uint8]:
+    """uint8 [H, W, 3]: the picture in a file's bytes."""
     from PIL import Image  # noqa: PLC0415 - only where a policy looks at pictures
 
     with Image.open(io.BytesIO(png)) as image:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -26,6 +26,7 @@ from device_runtime.phone_owner import PhoneOwner
 from device_runtime.policies import Policies
 from device_runtime.policy import BASE_FILE
 from device_runtime.ports import Decided, PolicyRequest
+from device_runtime.recent_pictures import RecentPictures
 from device_runtime.release_shelf import AdapterHost, ReleaseShelf
 from device_runtime.remote_settings import RemoteSettings
 from device_runtime.safety import Safety
@@ -34,10 +35,11 @@ from device_runtime.screen_permit import ScreenPermit
 from device_runtime.seats import PolicyFor, SeatPhone, Seats
 from device_runtime.settings import Settings
 from device_runtime.shadow import ShadowLimits
-from device_runtime.shadow_run import Shadow, Sides, logged_screens, sides_of
+from device_runtime.shadow_run import Shadow, logged_screens
+from device_runtime.shadow_sides import ShownIn, Sides, shown_in, sides_of
 from device_runtime.slots import PhoneBase
 from device_runtime.supervisor import DeviceParts, Report, Table
-from device_runtime.transitions import TransitionOutbox
+from device_runtime.transitions import Transition
 from device_runtime.vitals import VitalSigns
 from outrider.enrolled import credentials_of, server_clock_of, transport_of
 from outrider.errors import MisuseError
@@ -51,7 +53,9 @@ from sync.adapter_file import AdapterFile, FloatArray
 from sync.broker_address import MqttAddress, parse_url
 from sync.clock import Clock, SystemClock
 from sync.cohorts import CohortPhone, phone_of_birth
+from sync.database import open_database, transaction
 from sync.messages import Birth, Role
+from sync.outbox import enqueue
 from sync.policy_io import POLICY_IO_VERSION
 from sync.published import is_large_target
 from sync.resumed_fetch import LeastRate, ResumedFetch
@@ -61,6 +65,9 @@ from sync.trust import TrustedClient
 from sync.vocabulary import Assignment, Step, TemplateInfo, new_uuid7
 
 PROBE = "probe"
+SEEN_DIR = "seen"
+_SEEN_FOR_ONE_SCORED = 4
+"""Pictures that are kept for each that is scored: screens come again, pictures seldom do."""
 
 
 def broker_address(settings: Settings) -> MqttAddress:
@@ -88,10 +95,15 @@ def broker_address(settings: Settings) -> MqttAddress:
 
 
 class SharedPolicy:
-    """The release policy, shared by the playing thread and the one that probes new adapters."""
+    """The release policy, shared by the playing thread and the one that probes new adapters.
 
-    def __init__(self, policy: Policies) -> None:
+    Args:
+        seen: keeps the pictures that it is shown, for shadow scoring; None where nothing is scored.
+    """
+
+    def __init__(self, policy: Policies, seen: RecentPictures | None = None) -> None:
         self._policy = policy
+        self._seen = seen
         self.policy_io_version = policy.policy_io_version
         self.wants_encoding = policy.wants_encoding
         self.wants_picture = policy.wants_picture
@@ -101,6 +113,10 @@ class SharedPolicy:
 
     def decide(self, requests: Sequence[PolicyRequest]) -> list[Decided]:
         """One decision per request, in order."""
+        if self._seen is not None:
+            for request in requests:
+                if request.picture is not None:
+                    self._seen.keep(request.picture)
         with self._lock:
             return self._policy.decide(requests)
 
@@ -140,6 +156,11 @@ class SharedPolicy:
         """Makes a candidate's side and the active policy's, for shadow scoring."""
         return sides_of(self._policy, self._lock)
 
+    def shown_in(self) -> ShownIn:
+        """How logged episodes are shown to it again, for shadow scoring."""
+        seen = self._seen
+        return shown_in(self.policy_io_version, seen.read if seen else lambda _digest: None)
+
 
 def _same(tensors: Mapping[str, FloatArray], others: Mapping[str, FloatArray]) -> bool:
     """Whether two adapters have the same values."""
@@ -160,7 +181,12 @@ def open_policy(settings: Settings, quantisation: Quantisation = "fp32") -> Shar
     if not (directory / BASE_FILE).is_file():
         return None
     held = HeldBases(settings.phone_dir).directory
-    return SharedPolicy(Policies(directory, bases_dir=held, quantisation=quantisation))
+    policies = Policies(directory, bases_dir=held, quantisation=quantisation)
+    seen: RecentPictures | None = None
+    if policies.wants_picture and settings.shadow_screens:
+        most = _SEEN_FOR_ONE_SCORED * settings.shadow_screens
+        seen = RecentPictures(settings.phone_dir / SEEN_DIR, most=most)
+    return SharedPolicy(policies, seen)
 
 
 def with_graphs(settings: Settings) -> Settings:
@@ -285,7 +311,6 @@ def local_seats(
     safety: Safety | None = None,
     on_step: Callable[[Assignment, Step], None] | None = None,
     screens: ScreenKeeper | None = None,
-            brought=session.look_up,
 ) -> Seats:
     """Seats that are played in this process."""
     return Seats(
@@ -338,13 +363,13 @@ def shadow_of(
 ) -> Shadow | None:
     """Scores new releases on the phone's own log.
 
-    None where the settings want no screens, or the policy looks at pictures: the log has none.
+    None where the settings want no screens.
     """
-    if not settings.shadow_screens or policy.wants_picture:
+    if not settings.shadow_screens:
         return None
     return Shadow(
         CandidateFolder(settings.phone_dir),
-        logged_screens(settings.database, clock),
+        logged_screens(settings.database, clock, policy.shown_in()),
         policy.sides(),
         limits=ShadowLimits(screens=settings.shadow_screens, seconds=settings.shadow_s),
         clock=clock,
@@ -367,6 +392,13 @@ def _installer(
         return None
 
     clock = SystemClock()
+
+    def report(transition: Transition) -> None:
+        # Called on the follower's thread, so through a connection of its own.
+        with closing(open_database(settings.database)) as conn, transaction(conn):
+            enqueue(conn, transition.event(), created_at_ms=clock.wall_ms())
+        session.wake()
+
     return Installer(
         settings.phone_dir,
         TrustedClient(
@@ -382,6 +414,6 @@ def _installer(
         base=PhoneBase(policy.base_digest, policy.policy_io_version),
         probe=policy.probe,
         shadow=shadow,
-        report=TransitionOutbox(settings.database, clock=clock, wake=session.wake),
+        report=report,
         clock=clock,
     )

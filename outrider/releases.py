@@ -162,7 +162,7 @@ def _shadow(
         raise MisuseError(f"{settings.graphs_dir} holds no exported base; name one with --base")
     return Shadow(
         folder or CandidateFolder(phone),
-        logged_screens(phone / PHONE_LOG, SystemClock()),
+        logged_screens(phone / PHONE_LOG, SystemClock(), policy.shown_in()),
         policy.sides(),
         limits=ShadowLimits(screens=screens),
         clock=SystemClock(),

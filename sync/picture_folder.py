@@ -40,6 +40,15 @@ class PictureFolder:
             return None
         return png if picture_digest(png) == digest else None
 
+    def digests(self) -> list[str]:
+        """Digests of all pictures, the oldest first."""
+        found = [(path.stat().st_mtime_ns, path.stem) for path in self._directory.glob("*.png")]
+        return [digest for _age, digest in sorted(found)]
+
+    def discard(self, digest: str) -> None:
+        """Forget a picture. Idempotent."""
+        self._path(digest).unlink(missing_ok=True)
+
     def _path(self, digest: str) -> Path:
         if not digest.isalnum():
             raise ValueError(f"a digest is letters and digits, got {digest!r}")

@@ -91,6 +91,24 @@ def masks_along(masks: TokenMasks, tokens: Sequence[int]) -> list[npt.NDArray[np
     return rows if tokens and tokens[-1] == masks.end else None
 
 
+def log_prob_of_text(
+    next_logits: NextLogits, masks: TokenMasks, tokens: Sequence[int]
+) -> float | None:
+    """Log-probability of a whole text at temperature 1, nats; None where the grammar forbids it.
+
+    Args:
+        tokens: a whole text, the end's token included.
+    """
+    rows = masks_along(masks, tokens)
+    if rows is None:
+        return None
+    total = 0.0
+    for place, mask in enumerate(rows):
+        if mask.sum() > 1:
+            total += float(log_softmax(next_logits(tokens[:place]), mask)[tokens[place]])
+    return total
+
+
 def _drawn(
     logits: npt.NDArray[np.float32],
     allowed: npt.NDArray[np.int64],

@@ -80,25 +80,25 @@ def test_base_without_an_adapter_acts_as_it_is(bases, policies):
     alone = OnnxPolicy(bases[1] / bases[2])
     alone.load_adapter("new", {})
     assert played(policies, "new") == played(alone, "new")
-    assert policies.table_for("new").dim == alone.table.dim
+    assert policies.base_policy("new").table.dim == alone.table.dim
 
 
 def test_base_is_closed_with_its_last_release(bases, policies):
     for name in ("r1", "r2"):
         policies.load_adapter(name, {}, base_digest=bases[2])
     policies.unload("r1")
-    policies.graphs_for("r2")
+    policies.base_policy("r2").graphs_for("r2")
     policies.unload("r2")
     assert policies._others == {}
     with pytest.raises(InstallError, match="not loaded"):
-        policies.graphs_for("r2")
+        policies.base_policy("r2").graphs_for("r2")
 
 
 def test_name_that_moves_to_another_base_leaves_the_first(bases, policies):
     policies.load_adapter("probe", {}, base_digest=bases[2])
     policies.load_adapter("probe", {}, base_digest=policies.base_digest)
     assert policies._others == {}
-    policies.graphs_for("probe")
+    policies.base_policy("probe").graphs_for("probe")
 
 
 def test_adapter_of_another_base_is_refused_and_changes_nothing(bases, policies):

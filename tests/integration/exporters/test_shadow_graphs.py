@@ -11,7 +11,8 @@ from device_runtime.candidate import CandidateFolder
 from device_runtime.errors import InstallError
 from device_runtime.policies import Policies
 from device_runtime.shadow import Screen, ShadowLimits
-from device_runtime.shadow_run import Shadow, sides_of
+from device_runtime.shadow_run import Shadow
+from device_runtime.shadow_sides import sides_of
 from sync.adapter_file import pack, unpack
 from sync.clock import SystemClock
 from sync.grammar import ACTION_TYPES
@@ -62,7 +63,9 @@ def test_an_adapter_that_changes_nothing_agrees_with_the_factory(score, policy, 
     assert outcome.figures.log_prob_difference_p95 < 1e-4
     assert outcome.figures.latency_ms_p50 > 0.0
     with pytest.raises(InstallError):
-        policy.graphs_for("shadow-candidate")  # nothing stays loaded
+        policy.base_policy("shadow-candidate").graphs_for(
+            "shadow-candidate"
+        )  # nothing stays loaded
 
 
 def test_a_trained_adapter_is_told_apart_by_its_figures_and_passes(score, tensors):

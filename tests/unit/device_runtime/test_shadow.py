@@ -25,12 +25,13 @@ from device_runtime.shadow import (
     scored,
 )
 from device_runtime.shadow_run import Shadow, logged_screens, weakness
+from device_runtime.shadow_sides import shown_in
 from device_runtime.trajectory_log import TrajectoryLog
 from device_runtime.transitions import InstallState, Transition
 from sync.adapter_file import pack, unpack
 from sync.clock import ManualClock
 from sync.codec import encode_body
-from sync.policy_io import encode
+from sync.policy_io import POLICY_IO_VERSION, encode
 from sync.releases import Reason
 from sync.vocabulary import (
     Assignment,
@@ -46,6 +47,10 @@ from sync.vocabulary import (
 )
 
 LIMITS = ShadowLimits()
+
+
+def no_pictures(_digest):
+    return None
 
 
 def observed(number):
@@ -341,7 +346,9 @@ def test_screens_come_from_the_log_newest_first_each_once(tmp_path):
         log.append(episode(number, 2))
     log.append(replace(episode(3, 2), id=EpisodeId("the same again")))
     log.close()
-    read = logged_screens(tmp_path / "phone.db", ManualClock())
+    read = logged_screens(
+        tmp_path / "phone.db", ManualClock(), shown_in(POLICY_IO_VERSION, no_pictures)
+    )
 
     assert [one.id for one in read(5)] == [
         "the same again:0",
@@ -353,7 +360,9 @@ def test_screens_come_from_the_log_newest_first_each_once(tmp_path):
 
 
 def test_a_phone_without_a_log_has_no_screens(tmp_path):
-    read = logged_screens(tmp_path / "phone.db", ManualClock())
+    read = logged_screens(
+        tmp_path / "phone.db", ManualClock(), shown_in(POLICY_IO_VERSION, no_pictures)
+    )
     assert list(read(5)) == []
     assert not (tmp_path / "phone.db").exists()
 
