@@ -15,6 +15,7 @@ docs/algorithm.md with the reason of each.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import torch
@@ -70,6 +71,9 @@ class ARide(AdapterTraining[PrioritisedDraw]):
 
     def _keep(self, trajectory: Trajectory) -> None:
         self.replay.add(trajectory)
+
+    def _forget(self, rows: Collection[int]) -> None:
+        self.replay.forget(rows)
 
     def _forget_stale(self) -> None:
         self.replay.drop_older_than(self.rounds)

@@ -8,7 +8,7 @@ algorithm's own critics change.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, Generic, Protocol, TypeVar
@@ -122,6 +122,10 @@ class AdapterTraining(ABC, Generic[Drawn]):
         """Take in one trajectory that was played."""
 
     @abstractmethod
+    def _forget(self, rows: Collection[int]) -> None:
+        """Learn no more from the trajectories of these rows."""
+
+    @abstractmethod
     def _draw(self) -> Drawn:
         """Trajectories of the next update; none is allowed."""
 
@@ -151,6 +155,11 @@ class AdapterTraining(ABC, Generic[Drawn]):
             self._keep(trajectory)
             if anchored_app in {"", trajectory.app}:
                 self.anchors.add(trajectory)
+
+    def forget(self, rows: Collection[int]) -> None:
+        """Leave the trajectories of these rows of the store out of all that follows."""
+        self._forget(rows)
+        self.anchors.forget(rows)
 
     def update(self) -> dict[str, float]:
         """One optimiser step on replayed trajectories and anchors; its internals as figures.

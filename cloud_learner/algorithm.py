@@ -6,7 +6,7 @@ reports the same internals under the same names (docs/algorithm.md lists them).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol, assert_never
 
 from cloud_learner.a_ride import ARide
@@ -41,6 +41,10 @@ class Algorithm(Protocol):
         Args:
             anchored_app: its successes join the own-success anchor; empty: those of every app.
         """
+        ...
+
+    def forget(self, rows: Collection[int]) -> None:
+        """Learn no more from episodes of these rows of the store; what was learnt stays learnt."""
         ...
 
     def update(self) -> dict[str, float]:

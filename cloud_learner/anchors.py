@@ -6,7 +6,7 @@ anchor is a setting, so that a comparison can give all of them the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +48,10 @@ class Anchors:
         """Keep a trajectory if it succeeded."""
         if trajectory.success:
             self.successes.add(trajectory)
+
+    def forget(self, rows: Collection[int]) -> None:
+        """Hold on no more to own successes of these rows of the store."""
+        self.successes.forget(rows)
 
     def draw(self, generator: np.random.Generator) -> list[Anchor]:
         """Anchors of one update; none that is off, or has nothing to imitate yet."""

@@ -15,7 +15,7 @@ features of the policy, and the share that passes is a setting (docs/algorithm.m
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,6 +74,10 @@ class DigiRL(AdapterTraining[FilteredDraw]):
 
     def _keep(self, trajectory: Trajectory) -> None:
         self._pool.append(_Kept(trajectory))
+
+    def _forget(self, rows: Collection[int]) -> None:
+        left = [one for one in self._pool if one.trajectory.row not in rows]
+        self._pool = deque(left, maxlen=self.settings.capacity)
 
     def _forget_stale(self) -> None:
         limit = self.rounds - self.settings.max_age_rounds

@@ -8,7 +8,7 @@ demonstrations and own successes of all the others, so that these are not forgot
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from torch import nn
@@ -73,6 +73,10 @@ class Drill:
         """Keep an own trajectory if it succeeded."""
         if trajectory.success:
             self._successes.add(trajectory)
+
+    def forget(self, rows: Collection[int]) -> None:
+        """Keep no own trajectory of these rows of the store."""
+        self._successes.forget(rows)
 
     def before(self, round_index: int, lately: Mapping[str, Sequence[bool]]) -> dict[str, float]:
         """Drill if it is time for it; its figures, none where nothing was drilled.

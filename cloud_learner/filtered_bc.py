@@ -7,6 +7,8 @@ policy exploring. This is the baseline that a value has to beat.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from cloud_learner.adapter_training import AdapterTraining, Draw, Terms, Trainee
 from cloud_learner.algorithm_settings import FilteredBCSettings, ReplaySettings
 from cloud_learner.batch import Trajectory
@@ -31,6 +33,9 @@ class FilteredBC(AdapterTraining[Draw]):
 
     def _keep(self, trajectory: Trajectory) -> None:
         self.replay.add(trajectory)
+
+    def _forget(self, rows: Collection[int]) -> None:
+        self.replay.forget(rows)
 
     def _forget_stale(self) -> None:
         self.replay.drop_older_than(self.rounds)

@@ -16,7 +16,7 @@ under the deviation, because in a group of successes shaping alone would weigh a
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,6 +93,28 @@ class GroupBuffer:
         if len(gathering.trajectories) < self._settings.group_size:
             return None
         return self._complete(key, rounds)
+
+    def forget(self, rows: Collection[int], *, rounds: int) -> None:
+        """Forget the trajectories of these rows of the store.
+
+        Their groups were compared with them, so they are open again: for what was judged anew, or
+        without it once the patience is over.
+        """
+        kept: list[Group] = []
+        for group in self._groups:
+            left = [one.trajectory for one in group.members if one.trajectory.row not in rows]
+            if len(left) == len(group.members):
+                kept.append(group)
+            elif left:
+                key = left[0].group_id
+                gathering = self._gathering.setdefault(key, _Gathering([], rounds))
+                gathering.trajectories += left
+        self._groups = kept
+        for gathering in self._gathering.values():
+            gathering.trajectories = [one for one in gathering.trajectories if one.row not in rows]
+        self._gathering = {key: one for key, one in self._gathering.items() if one.trajectories}
+        replayed = (one for one in self._replay if one.trajectory.row not in rows)
+        self._replay = deque(replayed, maxlen=self._settings.replay_capacity)
 
     def forget_stale(self, rounds: int) -> list[list[Trajectory]]:
         """Drop groups that are too old; take in those that waited too long for their last ones.

@@ -13,7 +13,7 @@ Source: Shao et al. 2024 (GRPO); Hilton et al. 2022, Batch size-invariance for p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +67,9 @@ class GroupPolicyOptimisation(AdapterTraining[GroupDraw]):
         completed = self.groups.add(trajectory, rounds=self.rounds)
         if completed is not None:
             self._observe(completed)
+
+    def _forget(self, rows: Collection[int]) -> None:
+        self.groups.forget(rows, rounds=self.rounds)
 
     def _forget_stale(self) -> None:
         for completed in self.groups.forget_stale(self.rounds):

@@ -9,7 +9,7 @@ service. What learns is `cloud_learner.learning`; this module brings it what the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import structlog
 from cloud_learner.batch import Trajectory
 from cloud_learner.checkpoints import Checkpoint, load_checkpoint
 from cloud_learner.compute import compute_on
+from cloud_learner.corrections import Corrections
 from cloud_learner.delivery import AdapterExport, Delivery
 from cloud_learner.families import Base, Replica, family_of
 from cloud_learner.learner_settings import LearnerSettings
@@ -38,8 +39,8 @@ _BEFORE_TRAINING = frozenset({"demonstrate", "warm_up"})
 _UPDATES_PER_POLL = 20
 _READ_AT_ONCE = 64
 _REFILL_EPISODES = 1200
-"""Rows before the watermark that a restarted learner reads again: twice what replay keeps, because
-demonstrations and evaluations stand among them."""
+"""Rows before the watermark that a restarted learner reads again, and that a late verdict still
+counts for: twice what replay keeps, because demonstrations and evaluations stand among them."""
 
 
 class Learner:
@@ -89,11 +90,14 @@ class Learner:
         )
         self._now_s = now_s
         self._rhythm = Rhythm(settings.episodes_per_round, settings.most_episodes_per_round)
+        self._corrections = Corrections(store)
         self._demonstration_row = 0
         self._read_row = 0
         self._pending: list[Trajectory] = []
         self._release_rounds: dict[str, int] = {FACTORY_RELEASE: 0}
         self._unknown_versions = 0
+        self._judged_late = 0
+        self._left_out = 0
 
     @property
     def state(self) -> Checkpoint:
@@ -128,6 +132,7 @@ class Learner:
 
     def _warm_up(self, campaign: CampaignView) -> bool:
         self._read_all_demonstrations(campaign)
+        self._correct(campaign)
         if self._learning.warmed or self._shown.holds:
             return False
         self._report(self._learning.warm_up(_UPDATES_PER_POLL))
@@ -142,9 +147,10 @@ class Learner:
         self._prepare(campaign)
         began_s = self._now_s()
         shown = self._read_demonstrations(campaign)
+        corrected = self._correct(campaign)
         read = self._read_training()
         rounds = self._rounds(campaign)
-        did = bool(shown or read or rounds)
+        did = bool(shown or corrected or read or rounds)
         if did:
             self._rhythm.spent(self._now_s() - began_s, rounds=rounds)
         return did
@@ -153,7 +159,7 @@ class Learner:
         if self.state.settled:
             return False
         self._prepare(campaign)
-        while self._read_training():
+        while self._correct(campaign) or self._read_training():
             self._rounds(campaign)
         if self._played.holds:
             return False
@@ -168,6 +174,7 @@ class Learner:
         """Build what learning needs; after a restart, from checkpoint and store."""
         if not self._demonstration_row:
             self._read_all_demonstrations(campaign)
+        self._read_row = max(self._read_row, self.state.consumed_row)
         if self._learning.prepare():
             self._refill(campaign)
 
@@ -186,17 +193,18 @@ class Learner:
             self._demonstration_row = one.row
             if one.is_env_error or not one.episode.steps:
                 continue
-            if one.success:
-                group = "new" if one.app in campaign.new_apps else "old"
-                self._demonstrate(one, group)
-                self.state.learnt_rows.append(one.row)
+            self._take_demonstration(one, campaign)
             self._delivery.keep_recent(one.episode)
         if read and campaign.phase in _BEFORE_TRAINING:
             self.state.consumed_row = max(self.state.consumed_row, self._demonstration_row)
             self._report({})
         return bool(read)
 
-    def _demonstrate(self, one: LearnerEpisode, group: str) -> None:
+    def _take_demonstration(self, one: LearnerEpisode, campaign: CampaignView) -> None:
+        if one.is_env_error or not one.success or not one.episode.steps:
+            return
+        self.state.learnt_rows.append(one.row)
+        group = "new" if one.app in campaign.new_apps else "old"
         copies = self._settings.copies if self._learning.family.can_be_retold else 0
         told = retold(one.episode, copies=copies, seed=self._learning.seed)
         for episode in told:
@@ -204,7 +212,6 @@ class Learner:
             self._learning.demonstrations[group].add(trajectory)
 
     def _read_training(self) -> int:
-        self._read_row = max(self._read_row, self.state.consumed_row)
         stored = self._store.episodes_after(
             self._read_row, purposes=(Purpose.TRAIN,), limit=_READ_AT_ONCE
         )
@@ -221,7 +228,8 @@ class Learner:
 
     def _note_learnt(self) -> None:
         """Say up to which row rounds have learnt; what was only read is read again by a restart."""
-        self.state.consumed_row = self._pending[0].row - 1 if self._pending else self._read_row
+        ahead = [one.row - 1 for one in self._pending if one.row > self.state.consumed_row]
+        self.state.consumed_row = min(ahead, default=self._read_row)
 
     def _refill(self, campaign: CampaignView) -> None:
         """After a restart: read the latest training episodes into the replay again."""
@@ -236,6 +244,34 @@ class Learner:
             if len(known) < len(read):
                 break
             row = read[-1].row
+
+    def _correct(self, campaign: CampaignView) -> bool:
+        """Follow the store where it says something else by now of rows that were read."""
+        left_out = self._corrections.left_out_rows()
+        if left_out:
+            self._forget(left_out)
+            self._left_out += len(left_out)
+            _LOG.info("episodes_left_out", episodes=len(left_out), reason="device_revoked")
+        judged = self._corrections.judged()
+        for one in judged:
+            self._take_judgement(one, campaign)
+        return bool(left_out or judged)
+
+    def _take_judgement(self, one: LearnerEpisode, campaign: CampaignView) -> None:
+        """Learn from an episode as it is judged now, or no more."""
+        shown = one.episode.assignment.purpose is Purpose.DEMONSTRATE
+        if one.row > (self._demonstration_row if shown else self._read_row):
+            return  # it was not read yet, and will be with its verdict
+        self._judged_late += 1
+        self._forget({one.row})
+        if shown:
+            self._take_demonstration(one, campaign)
+        elif one.row > self._read_row - _REFILL_EPISODES and self._can_learn_from(one):
+            self._pending.append(self._trajectory(one))
+
+    def _forget(self, rows: Collection[int]) -> None:
+        self._learning.forget(rows)
+        self._pending = [one for one in self._pending if one.row not in rows]
 
     def _can_learn_from(self, one: LearnerEpisode) -> bool:
         """Whether it was really played and judged, by weights that this learner knows."""
@@ -304,7 +340,12 @@ class Learner:
             anchored_app=campaign.anchored_app,
         )
         # told before the checkpoint is written: a round may be told twice, and never not at all
-        self._report({**figures, "unknown_version_episodes": float(self._unknown_versions)})
+        counted = {
+            "unknown_version_episodes": float(self._unknown_versions),
+            "judged_late_episodes": float(self._judged_late),
+            "revoked_episodes": float(self._left_out),
+        }
+        self._report({**figures, **counted})
         if self.state.round_index % self._settings.rounds_per_release == 0:
             self._delivery.deliver(f"round-{self.state.round_index:05d}", AdapterKind.UPDATE)
 

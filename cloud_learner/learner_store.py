@@ -7,7 +7,7 @@ them and says in which phase the campaign is. docs/cloud.md describes the exchan
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -204,6 +204,7 @@ class LearnerStore:
         """
         last = (
             select(LATE_VERDICTS.c.episode_row, func.max(LATE_VERDICTS.c.row).label("late_row"))
+            .where(LATE_VERDICTS.c.row > late_row)
             .group_by(LATE_VERDICTS.c.episode_row)
             .subquery()
         )
@@ -211,13 +212,28 @@ class LearnerStore:
             _readable(purposes)
             .add_columns(last.c.late_row)
             .join(last, last.c.episode_row == EPISODES.c.row)
-            .where(last.c.late_row > late_row)
             .order_by(last.c.late_row)
             .limit(limit)
         )
         with self._database.read() as connection:
             rows = connection.execute(statement).all()
         return [LateEpisode(int(one.late_row), _learner_episode(one)) for one in rows]
+
+    def newest_judged(self) -> int:
+        """`LateEpisode.late_row` of the newest verdict so far; 0 where there is none."""
+        with self._database.read() as connection:
+            return int(one(connection, select(func.max(LATE_VERDICTS.c.row))) or 0)
+
+    def left_out_devices(self) -> frozenset[str]:
+        """Devices whose episodes are not to be trained on: they were revoked with their data."""
+        with self._database.read() as connection:
+            return frozenset(map(str, connection.execute(_left_out()).scalars()))
+
+    def rows_of(self, device_ids: Collection[str]) -> frozenset[int]:
+        """Rows of all episodes of some devices."""
+        statement = select(EPISODES.c.row).where(EPISODES.c.device_id.in_(sorted(device_ids)))
+        with self._database.read() as connection:
+            return frozenset(map(int, connection.execute(statement).scalars()))
 
     def template_apps(self) -> dict[str, str]:
         """App of every template that some phone announced."""
@@ -374,11 +390,13 @@ def _readable(purposes: Sequence[Purpose]) -> Select[Any]:  # Any: columns of an
         .where(
             EPISODES.c.purpose.in_([purpose.value for purpose in purposes]),
             EPISODES.c.duplicate.is_(False),
-            EPISODES.c.device_id.not_in(
-                select(DEVICES.c.device_id).where(DEVICES.c.exclude_from_training.is_(True))
-            ),
+            EPISODES.c.device_id.not_in(_left_out()),
         )
     )
+
+
+def _left_out() -> Select[Any]:  # Any: as above
+    return select(DEVICES.c.device_id).where(DEVICES.c.exclude_from_training.is_(True))
 
 
 def _learner_episode(row: Row[Any]) -> LearnerEpisode:  # Any: as above

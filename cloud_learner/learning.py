@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import structlog
 import torch
@@ -81,7 +81,7 @@ class Learning:
         self._replica = family.replica(self.network)
         self._policy = self._replica.scorer if share is None else share(self._replica)
         self._trainable = self._replica.trainable
-        self._successes: dict[str, deque[bool]] = {}
+        self._outcomes: dict[str, deque[tuple[int, bool]]] = {}
         self._imitation: Imitation | None = None
         self._algorithm: Algorithm | None = None
         self._control: Imitation | None = None
@@ -177,11 +177,24 @@ class Learning:
     def remember(self, trajectories: Sequence[Trajectory], *, anchored_app: str = "") -> None:
         """Give the algorithm episodes without learning from them now."""
         for one in trajectories:
-            kept = self._successes.setdefault(one.template, deque(maxlen=_LATELY))
-            kept.append(one.success)
+            kept = self._outcomes.setdefault(one.template, deque(maxlen=_LATELY))
+            kept.append((one.row, one.success))
             self._drill.remember(one)
         if self._algorithm is not None:
             self._algorithm.add(trajectories, anchored_app=anchored_app)
+
+    def forget(self, rows: Collection[int]) -> None:
+        """Leave the episodes of these rows of the store out of all that is learnt from now on."""
+        left = {
+            name: deque((one for one in kept if one[0] not in rows), maxlen=_LATELY)
+            for name, kept in self._outcomes.items()
+        }
+        self._outcomes = {name: kept for name, kept in left.items() if kept}
+        self._drill.forget(rows)
+        for memory in self.demonstrations.values():
+            memory.forget(rows)
+        if self._algorithm is not None:
+            self._algorithm.forget(rows)
 
     def round(
         self, taken: Sequence[Trajectory], *, campaign_share: float, anchored_app: str = ""
@@ -196,7 +209,7 @@ class Learning:
         self._weigh_demonstrations()
         drilled: dict[str, float] = {}
         if self._algorithm is not None:
-            drilled = self._drill.before(self.state.round_index, self._successes)
+            drilled = self._drill.before(self.state.round_index, self._lately())
         figures = mean_figures(self._updates(campaign_share))
         known = [one.policy_round for one in taken if one.policy_round is not None]
         lags = [self.state.round_index - number for number in known] or [0]
@@ -223,16 +236,22 @@ class Learning:
         if not self.settings.weighs_demonstrations:
             return
         weights = {
-            template: (1.0 - sum(kept) / len(kept)) ** 2 + _SOLVED_WEIGHT
-            for template, kept in self._successes.items()
+            template: (1.0 - sum(outcomes) / len(outcomes)) ** 2 + _SOLVED_WEIGHT
+            for template, outcomes in self._lately().items()
         }
         for memory in self.demonstrations.values():
             memory.weigh(weights)
+
+    def _lately(self) -> dict[str, list[bool]]:
+        """Success of the latest training episodes of each template."""
+        return {name: [success for _row, success in kept] for name, kept in self._outcomes.items()}
 
     def _updates(self, campaign_share: float) -> list[dict[str, float]]:
         if self._algorithm is not None:
             return [self._algorithm.update() for _ in range(self.settings.updates_per_round)]
         assert self._control is not None
+        if not any(map(len, self.demonstrations.values())):
+            return []
         allowed_s = campaign_share * self.settings.control_cpu_s - self.state.cpu_s
         rows = []
         while self._cpu_time_s() - self._cpu_mark_s < allowed_s:

@@ -11,7 +11,7 @@ claim that it lies in 0..1 holds only then.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,11 @@ class Replay:
         if dropped:
             self._trajectories = deque(kept, maxlen=self._settings.capacity)
         return dropped
+
+    def forget(self, rows: Collection[int]) -> None:
+        """Forget the trajectories of these rows of the store."""
+        kept = (one for one in self._trajectories if one.row not in rows)
+        self._trajectories = deque(kept, maxlen=self._settings.capacity)
 
     def sample(self, count: int, generator: np.random.Generator) -> list[Trajectory]:
         """`count` different trajectories (fewer where fewer are kept)."""
@@ -117,6 +122,14 @@ class SuccessMemory:
         """Keep many."""
         for trajectory in trajectories:
             self.add(trajectory)
+
+    def forget(self, rows: Collection[int]) -> None:
+        """Forget the trajectories of these rows of the store."""
+        left = {
+            name: deque((one for one in kept if one.row not in rows), maxlen=self._per_template)
+            for name, kept in self._kept.items()
+        }
+        self._kept = {name: kept for name, kept in left.items() if kept}
 
     def weigh(self, weights: Mapping[str, float]) -> None:
         """Draw templates by these weights from now on; one that is not named weighs 1.

@@ -15,9 +15,11 @@ from apps_mock.baselines import RandomPolicy
 from apps_mock.farm import play
 from apps_mock.oracle import OraclePolicy
 from apps_mock.tasks import templates
+from cloud_learner import device_rows
 from cloud_learner.algorithm_settings import ALGORITHMS, STABILISED, ReplaySettings
 from cloud_learner.batch import trajectory_of
 from cloud_learner.campaign_store import CampaignStore
+from cloud_learner.device_store import DeviceStore
 from cloud_learner.errors import CheckpointError
 from cloud_learner.imitation import ImitationSettings
 from cloud_learner.ingest_store import Origin, record_episode
@@ -28,6 +30,7 @@ from cloud_learner.scoring import Scorer
 from cloud_learner.settings import CampaignSettings
 from cloud_learner.store import Database, sqlite_url
 from cloud_learner.tables import ADAPTERS, CAMPAIGN, LEARNER_METRICS, LEARNER_STATE
+from cloud_learner.verdict_store import store_late_verdict
 from device_runtime.policy import OnnxPolicy
 from exporters import adapter_export
 from exporters.adapter_export import AdapterExporter
@@ -47,6 +50,7 @@ from sync.vocabulary import (
     Purpose,
     Verdict,
     VerdictSource,
+    new_uuid7,
 )
 
 DIGEST = "d" * 64
@@ -641,6 +645,139 @@ def test_a_demonstration_that_comes_while_learning_is_learnt_from(warmed, demons
     run(learner)
 
     assert len(learner._learning.demonstrations["new"]) == before + 1
+
+
+def _judge(cloud, episode, *, success, version="1"):
+    """A judge's verdict, as it comes when an episode has long been stored."""
+    score = 1.0 if success else 0.0
+    verdict = Verdict(episode.id, "judge", version, VerdictSource.JUDGE, score, progress=score)
+    with cloud.database.write() as connection:
+        assert store_late_verdict(connection, verdict)
+
+
+def _revoke(cloud, device_id):
+    """Revoke a phone with its data."""
+    with cloud.database.write() as connection:
+        device_rows.ensure(connection, device_id)
+    DeviceStore(cloud.database, clock=SystemClock(), new_id=new_uuid7).revoke(
+        device_id, reason="stolen", forget_data=True
+    )
+
+
+def _outcomes(learner):
+    """Row and success of everything that the algorithm replays."""
+    return {one.row: one.success for one in learner._learning._algorithm.replay}
+
+
+def test_a_judge_who_comes_late_makes_an_unjudged_episode_one_to_learn_from(warmed, training):
+    cloud, learner = warmed
+    cloud.ingest(training[:4], judged=False)
+    run(learner)
+    assert cloud.metrics() == []
+
+    for episode in training[:4]:
+        _judge(cloud, episode, success=True)
+    run(learner)
+
+    (row,) = cloud.metrics()
+    assert (row["training_success"], row["judged_late_episodes"]) == (1.0, 4.0)
+    assert _outcomes(learner) == dict.fromkeys(range(7, 11), True)
+    assert cloud.state()["consumed_row"] == 10
+
+
+def test_a_late_verdict_turns_what_was_learnt_from_an_episode(warmed, training):
+    cloud, learner = warmed
+    cloud.ingest(training[:2], judged=False)
+    for episode in training[:2]:
+        _judge(cloud, episode, success=True)
+    cloud.ingest(training[2:4], won=lambda _index: False)
+    run(learner)
+    assert _outcomes(learner) == {7: True, 8: True, 9: False, 10: False}
+
+    _judge(cloud, training[0], success=False, version="2")
+    cloud.ingest(training[4:7], won=lambda _index: False)
+    run(learner)
+
+    assert _outcomes(learner)[7] is False
+    assert sorted(_outcomes(learner)) == list(range(7, 14))
+    held = learner._learning._algorithm.anchors.successes.trajectories()
+    assert [one.row for one in held] == [8]
+
+
+def test_a_demonstration_that_is_judged_a_failure_is_imitated_no_more(
+    cloud, demonstrations, training
+):
+    cloud.ingest(demonstrations, judged=False)
+    for episode in demonstrations:
+        _judge(cloud, episode, success=True)
+    learner = cloud.learner()
+    cloud.enter("warm_up")
+    run(learner)
+    kept = learner._learning.demonstrations["new"]
+    assert {one.row for one in kept.trajectories()} == {1, 2, 3}
+
+    _judge(cloud, demonstrations[0], success=False, version="2")
+    cloud.enter("learn")
+    cloud.ingest(training[:4])
+    run(learner)
+
+    assert {one.row for one in kept.trajectories()} == {2, 3}
+
+
+def test_a_verdict_on_what_was_not_read_yet_is_read_once_with_it(warmed, training):
+    cloud, learner = warmed
+    cloud.ingest(training[:4], judged=False)
+    for episode in training[:4]:
+        _judge(cloud, episode, success=True)
+    run(learner)
+
+    (row,) = cloud.metrics()
+    assert row["judged_late_episodes"] == 0.0
+
+
+@pytest.mark.parametrize("name", ["a_ride", "filtered_bc", "digirl", "grpo"])
+def test_what_a_revoked_phone_played_is_learnt_from_no_more(cloud, demonstrations, training, name):
+    """Neither from memory, nor after a restart, nor what had been read for the next round."""
+    algorithm = replace(ALGORITHMS[name], trajectories_per_update=2)
+    settings = replace(QUICK, name=name, algorithm=algorithm)
+    cloud.ingest(demonstrations, won=lambda _index: True)
+    learner = cloud.learner(settings)
+    cloud.enter("warm_up")
+    run(learner)
+    cloud.enter("learn")
+    stolen = [replace(one, device_id="stolen") for one in training[:7:2]]
+    cloud.ingest(_in_groups(stolen + training[1:7:2]), won=lambda index: index < 2)
+    run(learner)
+    assert _rows_in(learner) & set(range(7, 11))
+
+    _revoke(cloud, "stolen")
+    cloud.ingest(_in_groups(training[8:12]))
+    run(learner)
+
+    assert not _rows_in(learner) & set(range(7, 11))
+    assert cloud.metrics()[-1]["revoked_episodes"] == 4.0
+    learner.save()
+    again = cloud.learner(settings)
+    again.poll()
+    assert not _rows_in(again) & set(range(7, 11))
+
+
+def _rows_in(learner):
+    """Rows of everything that a learner still learns from."""
+    memories = [learner._pending, *_trajectories_in(learner._learning)]
+    return {one.row for memory in memories for one in memory}
+
+
+def _trajectories_in(learning):
+    algorithm = learning._algorithm
+    yield algorithm.anchors.successes.trajectories()
+    yield learning._drill._successes.trajectories()
+    yield from (one.trajectories() for one in learning.demonstrations.values())
+    yield getattr(algorithm, "replay", ())
+    yield [kept.trajectory for kept in getattr(algorithm, "_pool", ())]
+    if groups := getattr(algorithm, "groups", None):
+        yield [one.trajectory for group in groups._groups for one in group.members]
+        yield from (one.trajectories for one in groups._gathering.values())
 
 
 @pytest.fixture(scope="module")

@@ -217,3 +217,34 @@ def test_replay_is_circular_and_forgets_what_is_old():
     for one in last:
         buffer.add(one, rounds=20)
     assert drawn_rows(buffer) == [90, 91, 92, 93]
+
+
+def test_a_group_is_compared_anew_when_one_of_it_is_judged_anew():
+    buffer = filled(PLAIN, group(True, False, False, False))
+    buffer.forget({1}, rounds=0)
+    assert (len(buffer), drawn_rows(buffer)) == (0, [])
+
+    buffer.add(episode(1, success=True), rounds=0)
+
+    members = buffer.draw(np.random.default_rng(0))
+    found = {one.trajectory.row: float(one.advantages[0]) for one in members}
+    assert found == {0: 1.0, 1: 1.0, 2: -1.0, 3: -1.0}
+
+
+def test_a_group_goes_on_without_what_is_left_out_once_its_patience_is_over():
+    buffer = filled(PLAIN, group(True, False, False, False))
+    buffer.forget({1}, rounds=0)
+
+    buffer.forget_stale(PLAIN.patience_rounds + 1)
+
+    assert drawn_rows(buffer) == [0, 2, 3]
+
+
+def test_what_is_left_out_is_neither_replayed_nor_waited_with():
+    settings = replace(PLAIN, replay_share=0.5, replay_best=1)
+    buffer = filled(settings, group(True, False, False, False), group(True, first_row=4, name="h"))
+    buffer.forget({0, 4}, rounds=0)
+
+    buffer.forget_stale(settings.patience_rounds + 1)
+
+    assert sorted(drawn_rows(buffer)) == []
