@@ -85,9 +85,7 @@ class Learner:
             share=share,
         )
         self._delivery = Delivery(store, self._learning, export, directory=checkpoints_dir)
-        self._shown, self._played = (
-            PicturePatience(family.is_here, now_s=now_s) for _ in range(2)
-        )
+        self._shown, self._played = (PicturePatience(family.is_here, now_s=now_s) for _ in range(2))
         self._now_s = now_s
         self._rhythm = Rhythm(settings.episodes_per_round, settings.most_episodes_per_round)
         self._corrections = Corrections(store)
