@@ -35,6 +35,7 @@ from cloud_learner.verdict_store import (
 from sync.codec import encode_episode
 from sync.drop_rules import DROPPED_EVENT, dropped_totals
 from sync.errors import RejectedError
+from sync.installation import SEQUENCE_TAKEN
 from sync.messages import (
     AssignmentsAccepted,
     Birth,
@@ -284,7 +285,7 @@ def _same_row(table: Table, origin: Origin) -> tuple[ColumnElement[bool], ...]:
 def _sequence_taken(origin: Origin) -> RejectedError:
     return RejectedError(
         f"row {origin.seq} of {origin.device_id} is another message's: its database was copied",
-        reason="sequence_taken",
+        reason=SEQUENCE_TAKEN,
     )
 
 

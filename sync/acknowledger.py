@@ -12,11 +12,10 @@ from typing import Final
 from sync.admission import Admission, AdmissionLimits, Grant
 from sync.clock import Clock
 from sync.messages import Acknowledgement
-from sync.settled import SettledRows
+from sync.settled import SenderKey, SettledRows
 
-SenderKey = tuple[str, str]
-"""(device, install): whose outbox it is."""
-
+BOOT_CHARACTERS: Final = 8
+"""How much of a boot's name an acknowledgement says: enough to tell two devices apart."""
 BUSY: Final = "busy"
 """Reason code of rows that were put off because the database could not take them."""
 
@@ -62,7 +61,7 @@ class Acknowledger:
 
     def heard(self, sender: SenderKey, oldest: int) -> None:
         """A device sent a row; its lowest open one is `oldest` (0: it does not say)."""
-        self.admission.heard(sender[0])
+        self.admission.heard(sender.device_id)
         self._settled.heard(sender, oldest)
 
     def settle(
@@ -99,7 +98,8 @@ class Acknowledger:
         """What to tell one sender."""
         grant = self.grant()
         return Acknowledgement(
-            install_id=sender[1],
+            install_id=sender.install_id,
+            boot=sender.boot_id[-BOOT_CHARACTERS:],
             sequences=tuple(outcome.committed),
             rejected=tuple(outcome.rejected),
             postponed=tuple(outcome.postponed),

@@ -15,7 +15,7 @@ from random import Random
 from typing import Final
 
 from sync import topics
-from sync.acknowledger import Acknowledger, Outcome, Row, SenderKey
+from sync.acknowledger import Acknowledger, Outcome, Row
 from sync.boot_watch import BootWatch, Double
 from sync.clock import Clock
 from sync.codec import (
@@ -46,6 +46,7 @@ from sync.messages import (
 from sync.ports import FileSource, Incoming, Sink, Transport, TransportEvent
 from sync.versions import MINOR, OLDEST_MINOR, understands
 
+from sync.settled import SenderKey
 CHUNK_BYTES: Final = 64 * 1024
 IDLE_S: Final = 1.0
 BATCH_BYTES: Final = 1 << 20
@@ -265,7 +266,7 @@ class CloudLink:
         """How many rows each device may have outstanding from now on; 0 holds all uploads back."""
         self.acknowledger.ceiling = credit
         for device_id in self._births:
-            self._answer((device_id, ""))
+            self._answer(SenderKey(device_id))
 
     def close(self) -> None:
         """End the connection for good."""
@@ -309,8 +310,7 @@ class CloudLink:
         self._outlets.dead_letter(DeadLetter(incoming.topic, incoming.payload, reason))
         if envelope is not None and envelope.stream == "outbox" and reason != "wrong_device":
             self.counters.rejected += 1
-            sender = (envelope.device, envelope.install_id)
-            self._answer(sender, Outcome(rejected=[(envelope.seq, reason)]))
+            self._answer(_sender(envelope), Outcome(rejected=[(envelope.seq, reason)]))
 
     def _wants(self, opened: _Opened) -> bool:
         """Deal with what the link answers itself; True for what the handler is to see."""
@@ -338,7 +338,7 @@ class CloudLink:
         self._births[envelope.device] = birth
         now_s = self._clock.monotonic_s()
         self._tell(self._boots.born(envelope.device, birth.boot_id, birth.epoch, now_s=now_s))
-        self._answer((envelope.device, envelope.install_id))
+        self._answer(_sender(envelope))
         if self._announce_at_s is None:
             self._announce_at_s = self._clock.monotonic_s() + REPEAT_ANNOUNCEMENTS_AFTER_S
         return True
@@ -348,7 +348,7 @@ class CloudLink:
             self.counters.doubles += 1
             self._outlets.doubled(double)
             if double.how == "side_by_side":
-                self._answer((double.device_id, ""))
+                self._answer(SenderKey(double.device_id))
 
     def _gone(self, device_id: str, offline: Offline) -> bool:
         """A will can arrive after the birth of the next connection: then it says nothing."""
@@ -363,7 +363,7 @@ class CloudLink:
         envelope = opened.envelope
         redelivered = incoming.redelivered or envelope.attempt > 1
         if envelope.stream == "outbox":
-            self.acknowledger.heard((envelope.device, envelope.install_id), envelope.oldest)
+            self.acknowledger.heard(_sender(envelope), envelope.oldest)
         self.counters.received += 1
         self.counters.redelivered += redelivered
         return Received(
@@ -383,7 +383,7 @@ class CloudLink:
         """Hand a batch to the handler, behind what is held, and answer the devices."""
         batch = [*self._held, *received]
         rows = {
-            place: Row((one.device_id, one.install_id), one.seq)
+            place: Row(SenderKey(one.device_id, one.install_id, one.boot_id), one.seq)
             for place, one in enumerate(batch)
             if one.stream == "outbox"
         }
@@ -416,14 +416,13 @@ class CloudLink:
 
     def _answer(self, sender: SenderKey, outcome: Outcome | None = None) -> None:
         """Acknowledge rows; with none, tell a device its credit and which connection this is."""
-        device_id = sender[0]
         answer = self.acknowledger.acknowledgement(
             sender,
             outcome or Outcome(),
             server_epoch=f"{self._boot_id}:{self.connection.connects}",
-            contended=self._boots.is_contended(device_id, now_s=self._clock.monotonic_s()),
+            contended=self._boots.is_contended(sender.device_id, now_s=self._clock.monotonic_s()),
         )
-        self._publish(device_id, answer)
+        self._publish(sender.device_id, answer)
 
     def _read(self, request: FileRequest) -> FileChunk:
         length = min(max(request.length, 0), CHUNK_BYTES)
@@ -462,3 +461,7 @@ def _check_place(topic: topics.Topic, envelope: Envelope) -> None:
         raise RejectedError("the envelope names another device: drop it", reason="wrong_device")
     if envelope.kind not in topic.kind.messages:
         raise RejectedError("the message is on the wrong topic: drop it", reason="wrong_topic")
+def _sender(envelope: Envelope) -> SenderKey:
+    return SenderKey(envelope.device, envelope.install_id, envelope.boot_id)
+
+

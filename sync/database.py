@@ -19,7 +19,7 @@ from typing import Final
 
 from sync.errors import IntegrityError
 
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 """Number of the last script in `sync/schema`."""
 
 BUSY_TIMEOUT_S: Final = 10.0

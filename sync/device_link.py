@@ -32,6 +32,7 @@ from sync.connection import Connection
 from sync.database import cannot_write, read_meta, transaction, write_meta
 from sync.drop_rules import dropped_event, totals
 from sync.errors import RejectedError
+from sync.installation import SEQUENCE_TAKEN, Renaming, install_id
 from sync.messages import (
     Acknowledgement,
     AssignmentBatch,
@@ -67,6 +68,7 @@ from sync.ports import (
 )
 from sync.server_clock import ServerClock
 from sync.versions import OLDEST_MINOR, understands
+from sync.vocabulary import new_uuid7
 
 FIRST_CREDIT = 2
 """Rows that may be outstanding until the cloud says how many."""
@@ -89,6 +91,7 @@ class DeviceCounters:
     Attributes:
         unknown_fields: fields of a newer cloud, which were left out.
         withheld: messages that the cloud's version does not know, which were not sent.
+        renamed: rows that were sent again because another device had used their numbers.
     """
 
     sent: int = 0
@@ -100,6 +103,7 @@ class DeviceCounters:
     duplicate_assignments: int = 0
     unknown_fields: int = 0
     withheld: int = 0
+    renamed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,7 @@ class DeviceLink:
         random: Random,
         server_clock: ServerClock | None = None,
         blobs: BlobSettings | None = None,
+        new_id: Callable[[], str] = new_uuid7,
     ) -> None:
         self.counters = DeviceCounters()
         self.outbox = Outbox(conn, clock=clock, random=random)
@@ -164,8 +169,8 @@ class DeviceLink:
         self._fleet = fleet
         self._birth = birth
         self._boot_id = boot_id
-        self._install_id = read_meta(conn, "install_id") or ""
-        self._sender = Sender(birth.device_id, self._install_id, boot_id)
+        self._renaming = Renaming(conn, new_id=new_id)
+        self._sender = Sender(birth.device_id, install_id(conn), boot_id)
         self._outlets = outlets
         self._clock = clock
         self.cloud_minor = OLDEST_MINOR
@@ -317,7 +322,7 @@ class DeviceLink:
             topic = topics.build(self._fleet, kind, self._birth.device_id)
             payload = sealed(
                 encode_body_for(self.cloud_minor, row.body),
-                self._sender,
+                replace(self._sender, install_id=row.install),
                 stream="outbox",
                 seq=row.seq,
                 sent_at_ms=self._clock.wall_ms(),
@@ -397,14 +402,20 @@ class DeviceLink:
         self._credit = message.credit
         self.outbox.allow(credit_bytes=message.credit_bytes, backoff_s=message.backoff_ms / 1000)
         self._hear_time(message)
-        if message.install_id != self._install_id:
+        if not self._boot_id.endswith(message.boot):
             return
         settled = self.outbox.acknowledge(
-            message.sequences, cumulative=message.cumulative, selective=message.selective
+            message.sequences,
+            install=message.install_id,
+            cumulative=message.cumulative,
+            selective=message.selective,
         )
         self.counters.acknowledged += settled
-        rejected = tuple(one for one in message.rejected if not self._can_say_older(*one))
-        self.outbox.reject(rejected)
+        kept = self._renamed(message)
+        rejected = tuple(
+            one for one in message.rejected if one[0] not in kept and not self._can_say_older(*one)
+        )
+        self.outbox.reject(rejected, install=message.install_id)
         self.outbox.postpone(seq for seq, _reason in message.postponed)
         self.counters.postponed += len(message.postponed)
         self.counters.rejected += len(rejected)
@@ -412,6 +423,17 @@ class DeviceLink:
             self._outlets.acknowledged()
             if self.blobs is not None:
                 self.blobs.look_soon()
+
+    def _renamed(self, message: Acknowledgement) -> frozenset[int]:
+        """Rows whose numbers are another device's: they are sent again under another name."""
+        taken = frozenset(seq for seq, reason in message.rejected if reason == SEQUENCE_TAKEN)
+        if not taken:
+            return taken
+        kept = taken - self._renaming.rename(taken, under=message.install_id)
+        self._sender = replace(self._sender, install_id=install_id(self._conn))
+        self.outbox.send_again(kept)
+        self.counters.renamed += len(kept)
+        return kept
 
     def _can_say_older(self, seq: int, reason: str) -> bool:
         """Whether a cloud of before, which cannot read a row, reads it in an older encoding."""

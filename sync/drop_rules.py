@@ -7,15 +7,19 @@ so that the audit can say: rows of the phone = rows of the cloud + declared drop
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from sync.database import read_meta, write_meta
 from sync.messages import DurableMessage, EpisodeUpload, Event
 from sync.vocabulary import EndReason
 
+TOLD_BEFORE: Final = "drops_before"
+"""Where the totals stand that were told under the names of earlier installations."""
 DROPPED_EVENT: Final = "storage_dropped"
 """Kind of the event that tells the totals of one rule: `rule`, `count` and `bytes`."""
 
@@ -68,7 +72,22 @@ def rule_of(message: DurableMessage) -> DropRule:
 
 
 def totals(conn: sqlite3.Connection) -> dict[str, tuple[int, int]]:
-    """By rule: how many things were ever given up on this device, and how many bytes."""
+    """By rule: how many things were given up in this installation, and how many bytes."""
+    before = json.loads(read_meta(conn, TOLD_BEFORE) or "{}")
+    found = {}
+    for rule, (items, size_bytes) in _ever(conn).items():
+        items_before, bytes_before = before.get(rule, (0, 0))
+        if items > items_before:
+            found[rule] = (items - items_before, size_bytes - bytes_before)
+    return found
+
+
+def begin_totals(conn: sqlite3.Connection) -> None:
+    """Count from here on, inside the caller's transaction: a new installation begins."""
+    write_meta(conn, TOLD_BEFORE, json.dumps(_ever(conn)))
+
+
+def _ever(conn: sqlite3.Connection) -> dict[str, tuple[int, int]]:
     rows = conn.execute("SELECT part, items, bytes FROM storage WHERE part GLOB 'drop:*'")
     return {part.removeprefix("drop:"): (items, size) for part, items, size in rows}
 

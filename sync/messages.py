@@ -195,6 +195,8 @@ class Acknowledgement:
 
     Attributes:
         install_id: the outbox that the sequence numbers belong to.
+        boot: the last 8 characters of the boot whose rows these are: a copied database is another
+            process's outbox of one name; "" where the cloud does not say, or answers no row.
         sequences: rows that were committed just now.
         rejected: (sequence, reason code) of rows that will never be accepted.
         postponed: (sequence, reason code) of rows that could not be taken now.
@@ -222,6 +224,7 @@ class Acknowledgement:
     selective: tuple[tuple[int, int], ...] = ()
     credit_bytes: int = 0
     backoff_ms: int = 0
+    boot: str = ""
     schema_version: int = SCHEMA_VERSION
 
 

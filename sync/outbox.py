@@ -22,6 +22,7 @@ from sync.clock import Clock
 from sync.codec import EncodedBody, decode_body, encode_body, reads
 from sync.database import cannot_write, create_schema, transaction
 from sync.drop_rules import DropRule, rule_of
+from sync.installation import install_id
 from sync.messages import DurableMessage, EpisodeUpload, Event
 from sync.outbox_quota import make_room
 
@@ -57,11 +58,16 @@ _LONGEST_PAUSE_S: Final = 300.0
 
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
-    """A row to send; `attempt` counts this time too, so 2 is the first resend."""
+    """A row to send; `attempt` counts this time too, so 2 is the first resend.
+
+    Attributes:
+        install: the installation whose number `seq` is.
+    """
 
     seq: int
     body: EncodedBody
     attempt: int
+    install: str
 
 
 @dataclass(slots=True)
@@ -87,9 +93,12 @@ def enqueue(
     rule = _rule_of(message)
     make_room(conn, incoming_bytes=len(body.data), incoming_rule=rule, now_ms=created_at_ms)
     cursor = conn.execute(
-        "INSERT INTO outbox (kind, priority, enc, body, created_at_ms, drop_rule) "
-        "VALUES (?, ?, ?, ?, ?, ?)",
-        (body.kind, _PRIORITY[body.kind], body.enc, body.data, created_at_ms, rule),
+        "INSERT INTO outbox (kind, priority, enc, body, created_at_ms, drop_rule, install) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(body.kind, _PRIORITY[body.kind], body.enc, body.data, created_at_ms, rule),
+            install_id(conn),
+        ),
     )
     seq = cursor.lastrowid
     assert seq is not None
@@ -189,17 +198,19 @@ class Outbox:
         self,
         sequences: Iterable[int],
         *,
+        install: str | None = None,
         cumulative: int = 0,
         selective: Iterable[tuple[int, int]] = (),
     ) -> int:
         """Delete rows that the cloud has committed; how many there were. Idempotent.
 
         Args:
+            install: only rows that are sent under this name; None for any.
             cumulative: every row up to this one that was ever sent.
             selective: (first, last) of more such rows.
         """
         ranges = [*selective, *([(1, cumulative)] if cumulative > 0 else [])]
-        gone = {*sequences, *self._sent_within(ranges)}
+        gone = self._under(install, {*sequences, *self._sent_within(ranges)})
         now_s = self._clock.monotonic_s()
         for seq in gone:
             held = self._outstanding.pop(seq, None)
@@ -207,11 +218,21 @@ class Outbox:
                 self._usual_answer_s += (now_s - held.sent_at_s - self._usual_answer_s) / 8
         return self._settle(dict.fromkeys(gone, ""))
 
-    def reject(self, rejected: Sequence[tuple[int, str]]) -> None:
-        """Park rows that the cloud will never accept, with its reason; they are kept, not sent."""
-        for seq, _reason in rejected:
+    def reject(self, rejected: Sequence[tuple[int, str]], *, install: str | None = None) -> None:
+        """Park rows that the cloud will never accept, with its reason; they are kept, not sent.
+
+        Args:
+            install: see `acknowledge`.
+        """
+        known = self._under(install, {seq for seq, _reason in rejected})
+        for seq in known:
             self._outstanding.pop(seq, None)
-        self._settle({seq: reason or "rejected" for seq, reason in rejected})
+        self._settle({seq: reason or "rejected" for seq, reason in rejected if seq in known})
+
+    def send_again(self, sequences: Iterable[int]) -> None:
+        """These are to be claimed again at once: their answer said that it was for another row."""
+        for seq in sequences:
+            self._outstanding.pop(seq, None)
 
     def postpone(self, sequences: Iterable[int]) -> None:
         """The cloud could not take these now: they are due after its pause, or as if unanswered."""
@@ -264,6 +285,13 @@ class Outbox:
                 )
             )
         return found
+
+    def _under(self, install: str | None, sequences: set[int]) -> set[int]:
+        """Those of some rows that are sent under a name; all of them where it is None."""
+        if install is None:
+            return sequences
+        query = "SELECT 1 FROM outbox WHERE seq = ? AND install = ?"
+        return {seq for seq in sequences if self._conn.execute(query, (seq, install)).fetchone()}
 
     def _settle(self, settled: dict[int, str]) -> int:
         """Note what became of rows, and write it down; how many rows were deleted."""
@@ -330,12 +358,13 @@ class Outbox:
         for seq in sequences:
             found = self._conn.execute(
                 "UPDATE outbox SET attempts = attempts + 1 + ? "
-                "WHERE seq = ? AND parked_reason IS NULL RETURNING kind, enc, body, attempts",
+                "WHERE seq = ? AND parked_reason IS NULL "
+                "RETURNING kind, enc, body, attempts, install",
                 (self._attempts.get(seq, 0), seq),
             ).fetchall()
             if not found:  # another session of this device had it acknowledged, or it was dropped
                 self._outstanding.pop(seq, None)
-            rows += [OutboxRow(seq, EncodedBody(*row[:3]), row[3]) for row in found]
+            rows += [OutboxRow(seq, EncodedBody(*row[:3]), *row[3:]) for row in found]
         for seq in sequences:
             self._attempts.pop(seq, None)
         return rows
@@ -345,7 +374,7 @@ class Outbox:
         rows = []
         for seq in sequences:
             found = self._conn.execute(
-                "SELECT kind, enc, body, attempts FROM outbox "
+                "SELECT kind, enc, body, attempts, install FROM outbox "
                 "WHERE seq = ? AND parked_reason IS NULL",
                 (seq,),
             ).fetchone()
@@ -353,7 +382,8 @@ class Outbox:
                 self._outstanding.pop(seq, None)
                 continue
             self._attempts[seq] = self._attempts.get(seq, 0) + 1
-            rows.append(OutboxRow(seq, EncodedBody(*found[:3]), found[3] + self._attempts[seq]))
+            attempt = found[3] + self._attempts[seq]
+            rows.append(OutboxRow(seq, EncodedBody(*found[:3]), attempt, found[4]))
         return rows
 
     def _hold(self, row: OutboxRow, now_s: float) -> None:

@@ -164,6 +164,24 @@ REQUIREMENTS: Final = (
         "anew.",
     ),
     Requirement(
+        "OR-ACK-9",
+        Party.CLOUD,
+        "A row whose number another row has MUST be rejected as `sequence_taken` and change "
+        "nothing.",
+    ),
+    Requirement(
+        "OR-ACK-10",
+        Party.DEVICE,
+        "A row that is rejected as `sequence_taken` MUST be sent again under a new install, which "
+        "later rows bear, too.",
+    ),
+    Requirement(
+        "OR-ACK-11",
+        Party.BOTH,
+        "An acknowledgement MUST name the process whose rows it answers, and MUST change no row "
+        "of another.",
+    ),
+    Requirement(
         "OR-ACK-12",
         Party.CLOUD,
         "Rows that cannot be stored now MUST be answered as put off, with a pause that grows while "

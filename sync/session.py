@@ -159,6 +159,7 @@ class DeviceSession:
             random=random or Random(self.boot_id),
             server_clock=server_clock,
             blobs=blobs,
+            new_id=new_id,
         )
         self._loop = SessionLoop(f"wire-{birth.device_id}", self._link, self._items)
 
@@ -188,11 +189,11 @@ class DeviceSession:
             raise ValueError(f"this session is {self._device_id}'s, not another device's")
         self._items.put(partial(self._link.announce, birth))
 
-    def next_message(self, timeout_s: float) -> InboxMessage | None:
     def look_up(self) -> None:
         """Let whoever waits for a message look around: `next_message` answers None at once."""
         self._inbox.put(None)
 
+    def next_message(self, timeout_s: float) -> InboxMessage | None:
         """The next message for this device's owner, or None after `timeout_s`.
 
         Raises: RuntimeError: the session's thread ended by an error.

@@ -11,7 +11,19 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
+
+
+class SenderKey(NamedTuple):
+    """Whose rows: a device's, under one name, sent by one of its processes (boots).
+
+    Two devices with one copied database differ in nothing but their boots.
+    """
+
+    device_id: str
+    install_id: str = ""
+    boot_id: str = ""
+
 
 MAX_SENDERS: Final = 4_096
 MAX_ROWS: Final = 512
@@ -27,13 +39,13 @@ class _Sender:
 class SettledRows:
     """The committed rows of the last senders that were heard; bounded. Used by one thread.
 
-    A sender is (device, install). One that says no lowest row gets no cumulative number.
+    A sender that says no lowest row gets no cumulative number.
     """
 
     def __init__(self) -> None:
-        self._senders: OrderedDict[tuple[str, str], _Sender] = OrderedDict()
+        self._senders: OrderedDict[SenderKey, _Sender] = OrderedDict()
 
-    def heard(self, sender: tuple[str, str], oldest: int) -> None:
+    def heard(self, sender: SenderKey, oldest: int) -> None:
         """The sender says that every row below `oldest` is settled; 0 says nothing."""
         known = self._known(sender)
         if oldest and (known.cumulative is None or oldest - 1 > known.cumulative):
@@ -41,7 +53,7 @@ class SettledRows:
             known.above = {seq for seq in known.above if seq >= oldest}
             _advance(known)
 
-    def committed(self, sender: tuple[str, str], sequences: Iterable[int]) -> None:
+    def committed(self, sender: SenderKey, sequences: Iterable[int]) -> None:
         """These rows are committed."""
         known = self._known(sender)
         known.above.update(seq for seq in sequences if seq > (known.cumulative or 0))
@@ -49,17 +61,17 @@ class SettledRows:
         while len(known.above) > MAX_ROWS:
             known.above.discard(min(known.above))
 
-    def cumulative(self, sender: tuple[str, str]) -> int:
+    def cumulative(self, sender: SenderKey) -> int:
         """Every row up to this one that was ever sent is committed; 0 where nothing is known."""
         known = self._senders.get(sender)
         return 0 if known is None else known.cumulative or 0
 
-    def selective(self, sender: tuple[str, str]) -> tuple[tuple[int, int], ...]:
+    def selective(self, sender: SenderKey) -> tuple[tuple[int, int], ...]:
         """(first, last) of the newest committed rows above that, at most `MAX_RANGES`."""
         known = self._senders.get(sender)
         return () if known is None else _ranges(known.above)[-MAX_RANGES:]
 
-    def _known(self, sender: tuple[str, str]) -> _Sender:
+    def _known(self, sender: SenderKey) -> _Sender:
         known = self._senders.setdefault(sender, _Sender())
         self._senders.move_to_end(sender)
         if len(self._senders) > MAX_SENDERS:

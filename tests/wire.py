@@ -113,6 +113,7 @@ class Device:
     link: DeviceLink
     events: deque[TransportEvent]
     conn: object
+    boot: str
     inbox: list[InboxMessage] = field(default_factory=list)
     chunks: list[FileChunk] = field(default_factory=list)
     connected: list[bool] = field(default_factory=list)
@@ -176,21 +177,29 @@ class World:
         )
         return Cloud(link, events, received, rows, dead)
 
-    def device(self, name: str = "phone-1", *, channel: str = "stable") -> Device:
-        conn = self._opened.enter_context(closing(open_database(self._folder / f"{name}.db")))
+    def copy(self, name: str) -> Device:
+        """Another device with a copy of this one's database, under its name."""
+        with closing(open_database(self._folder / f"{name}.db")) as conn:
+            conn.execute("VACUUM INTO ?", (str(self._folder / f"{name}-copy.db"),))
+        return self.device(name, file=f"{name}-copy.db")
+
+    def device(self, name: str = "phone-1", *, channel: str = "stable", file: str = "") -> Device:
+        path = self._folder / (file or f"{name}.db")
+        conn = self._opened.enter_context(closing(open_database(path)))
         with transaction(conn):
             create_schema(conn, install_id=f"install-{name}")
         events: deque[TransportEvent] = deque()
         inbox: list[InboxMessage] = []
         chunks: list[FileChunk] = []
         connected: list[bool] = []
+        boot = f"boot-{next(self._boots)}"
         link = DeviceLink(
             transport=self.broker.transport(name),
             sink=events.append,
             conn=conn,
             fleet=FLEET,
             birth=Birth(device_id=DeviceId(name), channel=channel),
-            boot_id=f"boot-{next(self._boots)}",
+            boot_id=boot,
             outlets=DeviceOutlets(
                 inbox=inbox.append,
                 chunk=chunks.append,
@@ -200,7 +209,7 @@ class World:
             clock=self.clock,
             random=Random(self._seed),
         )
-        device = Device(link, events, conn, inbox, chunks, connected)
+        device = Device(link, events, conn, boot, inbox, chunks, connected)
         self.devices[name] = device
         return device
 

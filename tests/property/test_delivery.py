@@ -16,7 +16,7 @@ from sync.clock import ManualClock
 from sync.database import create_schema, open_database, transaction
 from sync.loopback import NO_FAULTS, Faults
 from sync.messages import AssignmentBatch
-from sync.outbox import Outbox, depth, enqueue
+from sync.outbox import Outbox, depth, enqueue, parked
 from sync.vocabulary import Assignment, AssignmentId
 from tests.wire import World, event
 
@@ -66,6 +66,67 @@ def test_every_row_is_committed_exactly_once(faults, deeds, seed):
         assert sorted(int(one.message.fields["number"]) for one in rows.values()) == list(
             range(enqueued)
         )
+
+
+class NumberedRows:
+    """A store that refuses a row whose number another row has, as the cloud's does."""
+
+    def __init__(self):
+        self.rows = {}
+
+    def take(self, batch):
+        refused = {}
+        for place, one in enumerate(batch):
+            if one.stream == "outbox":
+                key = (one.install_id, one.seq)
+                if self.rows.setdefault(key, one.message) != one.message:
+                    refused[place] = "sequence_taken"
+        return refused
+
+    def numbers(self):
+        return sorted(int(one.fields["number"]) for one in self.rows.values())
+
+
+@pytest.mark.requirement("OR-ACK-9", "OR-ACK-10", "OR-ACK-11")
+@settings(max_examples=20)
+@given(
+    faults,
+    st.lists(
+        st.sampled_from(["queue 0", "queue 1", "send 0", "send 1", "use 0", "use 1", "wait"]),
+        max_size=25,
+    ),
+    st.integers(0, 2**32),
+)
+def test_two_devices_with_one_copied_database_lose_and_double_nothing(faults, deeds, seed):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        World(Path(folder), faults=faults, seed=seed) as world,
+    ):
+        store, number = NumberedRows(), 4
+        cloud, first = world.cloud(store.take), world.device()
+        first.enqueue(*map(event, range(number)))
+        world.settle(first, cloud, turns=2)
+        devices = (first, world.copy("phone-1"))
+        for deed in [*deeds, "queue 0", "queue 1", "send 0", "use 1"]:
+            what, _, which = deed.partition(" ")
+            if what == "wait":
+                world.clock.advance(1000.0)
+            elif what == "queue":
+                devices[int(which)].enqueue(event(number))
+                number += 1
+            else:
+                world.broker.cut("phone-1")
+                world.clock.advance(1.0)
+                heard = (cloud,) if what == "use" else ()  # or it answers whoever comes next
+                world.settle(devices[int(which)], *heard, turns=3)
+        world.broker.faults = NO_FAULTS
+        for device in devices:
+            for _ in range(20):
+                world.clock.advance(1000.0)
+                world.broker.redeliver()
+                world.settle(device, cloud, turns=3)
+            assert (depth(device.conn), parked(device.conn)) == (0, ())
+        assert store.numbers() == list(range(number))
 
 
 @settings(max_examples=40)

@@ -145,6 +145,7 @@ def test_nothing_of_a_device_to_be_forgotten_is_trained_on(desk, ingest, databas
     assert [one.episode.device_id for one in learner.episodes_after(0)] == ["p2"]
 
 
+@pytest.mark.requirement("OR-ACK-9")
 def test_a_copied_databases_rows_are_rejected_and_not_lost_unseen(ingest):
     born(ingest, "p1")
     event = Event(kind="counted", fields={"n": "1"}, at_ms=1)

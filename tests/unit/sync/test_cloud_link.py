@@ -165,7 +165,7 @@ def test_a_row_that_cannot_be_read_is_answered_with_its_reason(world, changes, r
     cloud, device = world.cloud(), world.device()
     world.settle(cloud, device)
     device.enqueue(event(1))
-    inject(world, event(1), install_id="install-phone-1", seq=1, **changes)
+    inject(world, event(1), install_id="install-phone-1", boot_id=device.boot, seq=1, **changes)
     world.settle(cloud, turns=1)
     device.link.take(list(device.events))
     assert device.link.counters.rejected == 1

@@ -127,6 +127,66 @@ def test_an_acknowledgement_for_another_install_deletes_nothing(met):
     assert depth(device.conn) == 1
 
 
+def answer(world, device, **says):
+    """Tell a device what became of its rows, as the cloud would."""
+    topic = topics.build(FLEET, topics.ACK, "phone-1")
+    said = payload(Acknowledgement(**{"install_id": "install-phone-1", **says}))
+    world.broker.route(topic, said, qos=0, retain=False)
+    device.turn()
+
+
+@pytest.mark.requirement("OR-ACK-11")
+@pytest.mark.parametrize("says", [{"sequences": (1,)}, {"cumulative": 1}, {"selective": ((1, 1),)}])
+def test_an_acknowledgement_for_another_process_deletes_nothing(met, says):
+    world, _cloud, device = met
+    device.enqueue(event(1))
+    device.turn()
+    answer(world, device, boot="copy", **says)
+    assert depth(device.conn) == 1
+    answer(world, device, boot=device.boot[-8:], **says)
+    assert depth(device.conn) == 0
+
+
+def test_a_cloud_of_before_names_no_process_and_is_believed(met):
+    world, _cloud, device = met
+    device.enqueue(event(1))
+    device.turn()
+    answer(world, device, sequences=(1,))
+    assert depth(device.conn) == 0
+
+
+@pytest.mark.requirement("OR-ACK-10")
+def test_a_row_whose_number_is_anothers_is_sent_under_a_new_name_as_later_ones_are(world):
+    taken = {("install-phone-1", 2)}
+    cloud = world.cloud(
+        lambda batch: {
+            place: "sequence_taken"
+            for place, one in enumerate(batch)
+            if (one.install_id, one.seq) in taken
+        }
+    )
+    device = world.device()
+    device.enqueue(*map(event, range(3)))
+    world.settle(cloud, device, turns=12)
+    device.enqueue(event(3))
+    world.settle(device, cloud)
+    installs = {seq: install for _device, install, seq in cloud.rows}
+    assert sorted(installs) == [1, 2, 3, 4]
+    assert installs[1] == "install-phone-1"
+    assert installs[2] == installs[4] not in {"install-phone-1", ""}
+    assert (depth(device.conn), parked(device.conn)) == (0, ())
+    assert device.link.counters.renamed == 1
+
+
+def test_a_row_that_no_name_helps_is_parked(world):
+    cloud = world.cloud(lambda batch: dict.fromkeys(range(len(batch)), "sequence_taken"))
+    device = world.device()
+    device.enqueue(event(1))
+    world.settle(cloud, device, turns=20)
+    assert parked(device.conn) == ((1, "sequence_taken"),)
+    assert device.link.counters.renamed == 3
+
+
 @pytest.mark.requirement("OR-ACK-5")
 def test_the_clouds_credit_bounds_what_is_outstanding(met):
     world, cloud, device = met

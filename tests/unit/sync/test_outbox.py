@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -263,3 +266,28 @@ def test_waits_grow_to_the_cap_and_never_fall_under_the_first():
     waits = [[backoff.delay_s(attempt, random) for _ in range(200)] for attempt in (0, 3, 50)]
     assert [max(one) for one in waits] == pytest.approx([4, 32, 60], rel=0.05)
     assert all(wait >= 2.0 for one in waits for wait in one)
+
+
+def test_an_answer_settles_rows_of_its_own_installation_only(conn, clock):
+    put(conn, event(1), event(2))
+    conn.execute("UPDATE outbox SET install = 'other' WHERE seq = 2")
+    box = new_outbox(conn, clock)
+    assert [row.install for row in box.claim(64)] == ["install", "other"]
+    box.reject([(2, "malformed")], install="install")
+    assert parked(conn) == ()
+    assert box.acknowledge([1, 2], install="install", cumulative=2) == 1
+    assert box.acknowledge([], install="other", selective=[(1, 2)]) == 1
+
+
+def test_rows_that_were_given_up_for_their_number_are_tried_again_by_an_update(tmp_path):
+    dump = Path(__file__).parents[2] / "golden" / "device_database" / "v4.sql"
+    with closing(sqlite3.connect(tmp_path / "old.db")) as raw:
+        raw.executescript(dump.read_text("utf-8"))
+        raw.execute("UPDATE outbox SET parked_reason = 'sequence_taken' WHERE seq = 1")
+        raw.commit()
+    with closing(open_database(tmp_path / "old.db")) as old:
+        create_schema(old, install_id="x")
+        assert [seq for seq, _reason in parked(old)] == [3]
+        assert {row[0] for row in old.execute("SELECT install FROM outbox")} == {
+            "install-of-version-1"
+        }

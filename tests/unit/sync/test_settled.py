@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sync.settled import MAX_RANGES, MAX_ROWS, MAX_SENDERS, SettledRows
+from sync.settled import MAX_RANGES, MAX_ROWS, MAX_SENDERS, SenderKey, SettledRows
 
-SENDER = ("phone-1", "install-1")
+SENDER = SenderKey("phone-1", "install-1", "boot-1")
 
 
 def test_a_sender_that_says_nothing_of_itself_gets_ranges_only():
@@ -29,10 +29,15 @@ def test_a_gap_is_passed_when_the_sender_says_that_it_holds_nothing_there():
     assert (settled.cumulative(SENDER), settled.selective(SENDER)) == (5, ())
 
 
-def test_installs_of_one_device_are_apart():
+@pytest.mark.parametrize(
+    "other", [{"install_id": "install-2"}, {"boot_id": "boot-of-a-copy"}, {"device_id": "phone-2"}]
+)
+def test_installs_and_processes_of_one_device_are_apart(other):
     settled = SettledRows()
     settled.heard(SENDER, 4)
-    assert settled.cumulative(("phone-1", "install-2")) == 0
+    settled.committed(SENDER, [6])
+    assert settled.cumulative(SENDER._replace(**other)) == 0
+    assert settled.selective(SENDER._replace(**other)) == ()
 
 
 def test_what_is_remembered_is_bounded():
@@ -41,7 +46,7 @@ def test_what_is_remembered_is_bounded():
     assert len(settled.selective(SENDER)) == MAX_RANGES
     assert settled.selective(SENDER)[-1] == (10 * MAX_ROWS - 2, 10 * MAX_ROWS - 2)
     for number in range(MAX_SENDERS):
-        settled.heard((f"phone-{number}", ""), 9)
+        settled.heard(SenderKey(f"phone-{number}"), 9)
     assert settled.selective(SENDER) == ()
 
 
