@@ -44,6 +44,7 @@ from sync.messages import (
     kind_name,
 )
 from sync.ports import FileSource, Incoming, Sink, Transport, TransportEvent
+from sync.settled import SenderKey
 from sync.versions import MINOR, OLDEST_MINOR, understands
 
 from sync.settled import SenderKey
@@ -456,12 +457,12 @@ class CloudLink:
         return self.connection.publish(topic, payload, qos=kind.qos, retain=kind.retain)
 
 
+def _sender(envelope: Envelope) -> SenderKey:
+    return SenderKey(envelope.device, envelope.install_id, envelope.boot_id)
+
+
 def _check_place(topic: topics.Topic, envelope: Envelope) -> None:
     if envelope.device != topic.owner:
         raise RejectedError("the envelope names another device: drop it", reason="wrong_device")
     if envelope.kind not in topic.kind.messages:
         raise RejectedError("the message is on the wrong topic: drop it", reason="wrong_topic")
-def _sender(envelope: Envelope) -> SenderKey:
-    return SenderKey(envelope.device, envelope.install_id, envelope.boot_id)
-
-
