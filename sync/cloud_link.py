@@ -47,7 +47,6 @@ from sync.ports import FileSource, Incoming, Sink, Transport, TransportEvent
 from sync.settled import SenderKey
 from sync.versions import MINOR, OLDEST_MINOR, understands
 
-from sync.settled import SenderKey
 CHUNK_BYTES: Final = 64 * 1024
 IDLE_S: Final = 1.0
 BATCH_BYTES: Final = 1 << 20
