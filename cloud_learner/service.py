@@ -46,9 +46,9 @@ from cloud_learner.summary import JsonObject, summarise
 from cloud_learner.tokens import TokenFile
 from sync.clock import Clock
 from sync.errors import TransientError
-from sync.fetch import DirectoryFiles
 from sync.ports import Transport
 from sync.session import CloudSession
+from sync.update_pack import RepositoryFiles
 
 _log = structlog.get_logger()
 _API_STOP_S = 5.0
@@ -114,7 +114,7 @@ class CloudService:
             transport=edges.transport,
             fleet=settings.fleet,
             ingest=ingest.commit,
-            files=DirectoryFiles(settings.tuf_dir),
+            files=RepositoryFiles(settings.tuf_dir),
             dead_letter=ingest.bury,
             doubled=self._desk.store.note_double,
             blobs=self._blob_intake.take,

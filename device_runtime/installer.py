@@ -139,18 +139,21 @@ class Installer:
         except RejectedError as error:
             return self._refused(error)
 
-    def refresh(self, channel: str) -> InstallOutcome | None:
+    def refresh(self, channel: str, *, announced: bool = False) -> InstallOutcome | None:
         """Install what `channel` points to; None where there is nothing to do.
 
         A release that was taken back on this phone is not tried again. Downloads hold up nothing
         that acts. A candidate whose scoring was broken off is not downloaded again.
+
+        Args:
+            announced: somebody said that there is news.
 
         Raises: TransientError: the network failed, or scoring waits; what runs goes on, try again
             later.
         """
         release: Release | None = None
         try:
-            release = self._client.channel(channel, self._phone)
+            release = self._client.channel(channel, self._phone, announced=announced)
             if release is None or not self._is_news(release):
                 return None
             if (kept := self._candidate.adapter(release)) is not None:

@@ -51,7 +51,7 @@ class ReleaseSource(Protocol):
         """What to load at the start; counts a trial's loads."""
         ...
 
-    def refresh(self, channel: str) -> InstallOutcome | None:
+    def refresh(self, channel: str, *, announced: bool = False) -> InstallOutcome | None:
         """Install what the channel points at; None where there is nothing new."""
         ...
 
@@ -84,7 +84,7 @@ class Unavailable:
 
 @dataclass(frozen=True, slots=True)
 class _Refresh:
-    pass
+    announced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class ReleaseShelf:
 
     def look(self) -> None:
         """Look at the channel now: something was announced."""
-        self._jobs.put(_Refresh())
+        self._jobs.put(_Refresh(announced=True))
 
     def is_ready(self, release_id: ReleaseId) -> bool:
         """Whether `release_id` can act now; if not, it is fetched in the background."""
@@ -268,8 +268,8 @@ class ReleaseShelf:
         """Do one job; False where the network failed and it is worth trying again."""
         try:
             match job:
-                case _Refresh():
-                    outcome = source.refresh(self._channel)
+                case _Refresh(announced):
+                    outcome = source.refresh(self._channel, announced=announced)
                     if outcome is not None and outcome.applied:
                         self._bring(_applied(outcome))
                 case _Pin(release_id):

@@ -219,9 +219,9 @@ class _Fleet(ExitStack):
         from cloud_learner.ingest import Ingest
         from cloud_learner.store import Database, sqlite_url
         from sync.clock import SystemClock
-        from sync.fetch import DirectoryFiles
         from sync.mqtt import PahoTransport
         from sync.session import CloudSession
+        from sync.update_pack import RepositoryFiles
 
         database = self.enter_context(closing(Database(sqlite_url(self._folder / "cloud.db"))))
         ingest = Ingest(database, clock=SystemClock())
@@ -235,7 +235,7 @@ class _Fleet(ExitStack):
             transport=PahoTransport(broker.address()),
             fleet=FLEET,
             ingest=commit,
-            files=DirectoryFiles(self._folder / "tuf"),
+            files=RepositoryFiles(self._folder / "tuf"),
             dead_letter=ingest.bury,
         )
         session.start()

@@ -128,6 +128,8 @@ class FallbackFetch:
                 for chunk in self._first(path, offset):
                     offset += len(chunk)
                     yield chunk
+            except FileNotFoundError:
+                pass  # it answered: what the other way says counts
             except (TransientError, RejectedError, OSError):
                 self._not_before_s = self._clock.monotonic_s() + self._retry_after_s
             else:

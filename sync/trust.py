@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,6 +31,7 @@ from sync.clock import Clock, SystemClock
 from sync.cohorts import CohortPhone
 from sync.durable_file import exclusive, write_durably
 from sync.errors import IntegrityError, RejectedError, TransientError
+from sync.fetch import Fetch
 from sync.key_rotation import rotate_online_keys
 from sync.published import base_path
 from sync.releases import (
@@ -47,6 +48,7 @@ from sync.releases import (
 )
 from sync.repository import Repository
 from sync.role_signing import Lifetimes, date_of
+from sync.update_pack import packed_fetch
 from sync.vocabulary import Release
 
 __all__ = [
@@ -59,15 +61,8 @@ __all__ = [
     "rotate_online_keys",
 ]
 
-Fetch = Callable[[str], Iterable[bytes]]
-"""The chunks of a served file by its path.
-
-It raises `FileNotFoundError` where the server has no such file, and `TransientError` or `OSError`
-where it cannot be reached; it has its own deadline. It may yield without end: reading stops at the
-length that is allowed.
-"""
-
 _TARGETS_PREFIX = "targets/"
+_MOST_DESCRIBED = 16
 _CONFIG = UpdaterConfig(
     max_root_rotations=64,
     root_max_length=64 * 1024,
@@ -167,26 +162,37 @@ class TrustedClient:
             ) from error
         self._fetch = fetch
         self._session: _Session | None = None
+        self._described: dict[str, bytes] = {}
 
     def refresh(self) -> None:
         """Bring the trusted metadata up to date; `release` and `adapter` answer from it."""
         with self._exclusive():
             self._start_session()
 
-    def channel(self, name: str, phone: CohortPhone | None = None) -> Release | None:
+    def channel(
+        self, name: str, phone: CohortPhone | None = None, *, announced: bool = False
+    ) -> Release | None:
         """What channel `name` has for `phone` now, after a refresh; None while it points nowhere.
 
         Args:
             phone: who asks, where the channel may offer a staged release to part of its phones.
+            announced: there is news, so its files are asked for in one piece (`sync.update_pack`);
+                where these do not verify, each is asked for by itself before anything is refused.
         """
         with self._exclusive():
-            session = self._start_session()
-            data = session.target(f"channels/{name}.json", MAX_DESCRIPTION_BYTES)
-            if data is None:
-                return None
-            pointer = pointer_from_json(data)
-            release_id, version = pointer.for_phone(phone)
-            release = session.release(release_id)
+            if announced:
+                with suppress(RejectedError):
+                    return self._pointed_at(packed_fetch(self._fetch, name), name, phone)
+            return self._pointed_at(self._fetch, name, phone)
+
+    def _pointed_at(self, fetch: Fetch, name: str, phone: CohortPhone | None) -> Release | None:
+        session = self._start_session(fetch)
+        data = session.description(f"channels/{name}.json")
+        if data is None:
+            return None
+        pointer = pointer_from_json(data)
+        release_id, version = pointer.for_phone(phone)
+        release = session.release(release_id)
         if pointer.channel != name or release.version != version:
             raise _rejected(f"the pointer of {name} contradicts itself", Reason.TAMPERED)
         return release
@@ -247,13 +253,20 @@ class TrustedClient:
 
     def _opened(self, folder: Path, fetcher: _Fetcher, *, offline: bool = False) -> _Session:
         now_ms = self._clock.wall_ms()
-        return _Session(folder, self._root, fetcher, now_ms=now_ms, offline=offline)
+        return _Session(
+            folder,
+            self._root,
+            fetcher,
+            now_ms=now_ms,
+            offline=offline,
+            described={} if offline else self._described,
+        )
 
     def _exclusive(self) -> AbstractContextManager[None]:
         return exclusive(self._directory / "lock")
 
-    def _start_session(self) -> _Session:
-        session = self._opened(self._metadata_dir, _Fetcher(self._fetch))
+    def _start_session(self, fetch: Fetch | None = None) -> _Session:
+        session = self._opened(self._metadata_dir, _Fetcher(fetch or self._fetch))
         session.refresh()
         self._session = session
         return session
@@ -263,7 +276,12 @@ class TrustedClient:
 
 
 class _Session:
-    """One run of the client workflow over one consistent state of the repository."""
+    """One run of the client workflow over one consistent state of the repository.
+
+    Args:
+        described: descriptions by target path that came before: one that is still what is signed
+            is not asked for again.
+    """
 
     def __init__(
         self,
@@ -272,12 +290,14 @@ class _Session:
         fetcher: _Fetcher,
         *,
         now_ms: int,
-        offline: bool = False,
+        offline: bool,
+        described: dict[str, bytes],
     ) -> None:
         metadata_dir.mkdir(parents=True, exist_ok=True)
         self._metadata_dir = metadata_dir
         self._fetcher = fetcher
         self._offline = offline
+        self._described = described
         with self._reasons():
             self._updater = Updater(
                 str(metadata_dir),
@@ -296,7 +316,7 @@ class _Session:
 
     def release(self, release_id: str) -> Release:
         path = f"releases/{release_id}/{RELEASE_ENTRY}"
-        data = self.target(path, MAX_DESCRIPTION_BYTES)
+        data = self.description(path)
         if data is None:
             raise _rejected(f"{release_id} is not a signed release", Reason.UNKNOWN_RELEASE)
         release = release_from_json(data)
@@ -323,6 +343,20 @@ class _Session:
         with self._reasons():
             info = self._updater.get_targetinfo(path)
             return None if info is None else int(info.length)
+
+    def description(self, path: str) -> bytes | None:
+        """The verified bytes of a small target; None where no such target is signed."""
+        with self._reasons(), suppress(exceptions.LengthOrHashMismatchError):
+            info, known = self._updater.get_targetinfo(path), self._described.get(path)
+            if info is not None and known is not None:
+                info.verify_length_and_hashes(known)
+                return known
+        data = self.target(path, MAX_DESCRIPTION_BYTES)
+        if data is not None:
+            while len(self._described) >= _MOST_DESCRIBED:
+                del self._described[next(iter(self._described))]
+            self._described[path] = data
+        return data
 
     def target(self, path: str, max_length: int) -> bytes | None:
         """The verified bytes of target `path`; None where no such target is signed."""

@@ -23,7 +23,6 @@ from sync.adapter_file import adapter_digest, pack
 from sync.base_file import pack_base
 from sync.broker import BrokerProcess
 from sync.clock import SystemClock
-from sync.fetch import DirectoryFiles
 from sync.messages import (
     AssignmentBatch,
     Birth,
@@ -36,6 +35,7 @@ from sync.mqtt import PahoTransport
 from sync.policy_io import POLICY_IO_VERSION
 from sync.repository import Repository
 from sync.session import CloudSession
+from sync.update_pack import RepositoryFiles
 from sync.vocabulary import Assignment, AssignmentId, DeviceId, Release, ReleaseId
 
 pytestmark = pytest.mark.timeout(180)
@@ -83,7 +83,7 @@ class Scene:
             transport=PahoTransport(self.broker.address()),
             fleet="home",
             ingest=self._ingest,
-            files=DirectoryFiles(folder / "tuf"),
+            files=RepositoryFiles(folder / "tuf"),
         )
         self.cloud.start()
         assert self.cloud.wait_connected(10)

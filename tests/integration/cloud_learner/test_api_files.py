@@ -185,6 +185,19 @@ def test_a_way_that_broke_is_left_alone_for_a_while_and_then_comes_first_again()
     assert (len(first.asked), len(second.asked)) == (2, 3)
 
 
+def test_a_way_that_says_that_a_file_is_missing_is_asked_first_again():
+    class Empty(Way):
+        def __call__(self, path, offset):
+            self.asked.append(offset)
+            raise FileNotFoundError(path)
+
+    first, second = Empty(), Way()
+    fetch = FallbackFetch(first, second, clock=ManualClock())
+    for _ in range(2):
+        assert b"".join(fetch(PATH, 0)) == DATA
+    assert (first.asked, second.asked) == ([0, 0], [0, 0])
+
+
 def test_a_download_outlives_both_ways_and_the_process(tmp_path):
     broken = FallbackFetch(Way(breaks_at=100_000), Way(breaks_at=150_000), clock=ManualClock())
     with pytest.raises(FetchInterruptedError):

@@ -48,7 +48,7 @@ class FakeSource:
     def begin_load(self):
         return self.at_start
 
-    def refresh(self, channel):
+    def refresh(self, channel, *, announced=False):
         self.channels.append(channel)
         answer = self.answers.pop(0) if self.answers else None
         if not self.answers:
