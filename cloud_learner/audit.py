@@ -65,7 +65,8 @@ class Audit:
         figures: per test batch, recomputed from the store and from the phones.
         trained_on_test: ids of test-split episodes that the learner was given.
         too_often_shown: templates of the new app with more demonstrations than allowed.
-        counts: episodes logged, acknowledged, stored, lost, waiting and parked.
+        counts: episodes logged, acknowledged, stored, lost, waiting, parked, and emptied: those
+            whose steps a phone let go of, of which only the ids could be compared.
     """
 
     figures: Mapping[str, Mapping[str, JsonObject]]
@@ -117,6 +118,10 @@ def audit(store: ReportStore, phones_dir: Path, *, installed: Mapping[str, str])
                 upload.episode, success=_succeeded(deciding_verdict(upload.verdicts))
             )
             differences += _compare(log, upload, stored.get(episode_id), store)
+        differences += [
+            Difference("missing_in_store", log.device_id, name)
+            for name in sorted(log.emptied & log.acknowledged - stored.keys())
+        ]
     differences += _only_in_store(stored, on_phones, logs)
     counted = {name: entry for name, entry in stored.items() if not entry.row["duplicate"]}
     outcomes = [entry.outcome for entry in counted.values()]
@@ -150,6 +155,7 @@ def _counts(
         "acknowledged": sum(len(log.acknowledged) for log in logs),
         "waiting": sum(len(log.waiting) for log in logs),
         "parked": sum(len(log.parked) for log in logs),
+        "emptied": sum(len(log.emptied) for log in logs),
         "stored": len(stored),
         "duplicates": len(stored) - len(counted),
         "lost": len(acknowledged - stored.keys()),
@@ -205,8 +211,9 @@ def _only_in_store(
 ) -> Iterator[Difference]:
     """Rows of phones whose log is here, and which that log does not have."""
     here = {log.device_id for log in logs}
+    emptied = frozenset[str]().union(*(log.emptied for log in logs))
     for name, entry in stored.items():
-        if entry.row["device_id"] in here and name not in on_phones:
+        if entry.row["device_id"] in here and name not in on_phones and name not in emptied:
             yield Difference("missing_on_phone", str(entry.row["device_id"]), name)
 
 

@@ -30,6 +30,7 @@ class LogIndex:
         waiting: of these, those that the cloud has not acknowledged.
         parked: of these, those that the cloud refused for good.
         dropped: of these, those that the phone gave up unsent for want of room, as it declared.
+        emptied: of these, those whose steps the phone let go of once the cloud had them.
     """
 
     device_id: str
@@ -37,6 +38,7 @@ class LogIndex:
     waiting: frozenset[str]
     parked: frozenset[str]
     dropped: frozenset[str] = frozenset()
+    emptied: frozenset[str] = frozenset()
 
     @property
     def acknowledged(self) -> frozenset[str]:
@@ -55,7 +57,7 @@ def read_index(path: Path) -> LogIndex:
     Raises: PhoneLogError: the file is no log.
     """
     query = (
-        "SELECT e.id, o.seq IS NOT NULL, o.parked_reason IS NOT NULL FROM episodes e "
+        "SELECT e.id, o.seq IS NOT NULL, o.parked_reason IS NOT NULL, e.enc = '' FROM episodes e "
         "LEFT JOIN outbox o ON o.seq = e.upload_seq"
     )
     rows = list(_rows(path, query))
@@ -65,6 +67,7 @@ def read_index(path: Path) -> LogIndex:
         waiting=frozenset(str(row[0]) for row in rows if row[1] and not row[2]),
         parked=frozenset(str(row[0]) for row in rows if row[2]),
         dropped=_dropped(path),
+        emptied=frozenset(str(row[0]) for row in rows if row[3]),
     )
 
 
@@ -83,9 +86,11 @@ def _dropped(path: Path) -> frozenset[str]:
 def read_uploads(path: Path) -> Iterator[EpisodeUpload]:
     """Every logged episode with the verdicts it was uploaded with, oldest first.
 
+    Steps that a phone let go of for want of room are not here; `LogIndex.emptied` names them.
+
     Raises: PhoneLogError: the file is no log, or a row cannot be read.
     """
-    for enc, body in _rows(path, "SELECT enc, body FROM episodes ORDER BY seq"):
+    for enc, body in _rows(path, "SELECT enc, body FROM episodes WHERE enc <> '' ORDER BY seq"):
         try:
             message = decode_body(EncodedBody("episode_upload", enc, body))
         except RejectedError as error:

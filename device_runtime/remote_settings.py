@@ -75,6 +75,9 @@ RULES: Final[Mapping[str, NumberRule | PermitRule]] = MappingProxyType(
         "outbox_quota_mb": NumberRule(
             1.0, 100_000.0, 256.0, "megabytes that what waits to be sent may take"
         ),
+        "log_quota_mb": NumberRule(
+            1.0, 100_000.0, 512.0, "megabytes of steps that stay in the log; the oldest go first"
+        ),
         "upload_screens": PermitRule(
             "whether pictures of screens may leave; only false, where the device itself says so"
         ),

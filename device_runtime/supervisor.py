@@ -175,7 +175,7 @@ class Supervisor:
         self._permit = parts.permit
         self._closed = ""
         self._unkept: list[Played] = []
-        self._quota_bytes = 0
+        self._quotas = (0, 0)
         self._settings = settings
         self._clock = clock
         self._report = report
@@ -235,7 +235,7 @@ class Supervisor:
             case Cancel():
                 self._queue.cancel(message.assignment_ids)
             case ReleaseAnnouncement():
-                self._shelf.look()
+                self._shelf.look(within_s=message.spread_s)
             case _:
                 assert_never(message)
 
@@ -384,10 +384,15 @@ class Supervisor:
         )
 
     def _keep_quota(self) -> None:
-        """Let the outbox hold as much as was set from afar."""
-        quota_bytes = round(self._remote.number("outbox_quota_mb") * 1_000_000)
-        if quota_bytes != self._quota_bytes and self._log.set_quota(quota_bytes):
-            self._quota_bytes = quota_bytes
+        """Let outbox and log hold as much as was set from afar."""
+        outbox_bytes, log_bytes = quotas = (
+            round(self._remote.number("outbox_quota_mb") * 1_000_000),
+            round(self._remote.number("log_quota_mb") * 1_000_000),
+        )
+        if quotas != self._quotas and self._log.set_quotas(
+            outbox_bytes=outbox_bytes, log_bytes=log_bytes
+        ):
+            self._quotas = quotas
 
     def _wind_down(self) -> None:
         """Stop to play, and give what was played a moment to be acknowledged.

@@ -3,6 +3,9 @@
 Closing an episode is one fact: the log row, its verdicts, the outbox row that brings it to the
 cloud and the end of its assignment commit together or not at all. A process that is killed at any
 moment leaves whole episodes behind, and plays again what it had not closed.
+
+The log is bounded (`device_runtime.log_quota`): the oldest episodes that the cloud has lose their
+steps, and keep the line about them.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from types import MappingProxyType
 from typing import Final
 
 from device_runtime.errors import TrajectoryLogError
+from device_runtime.log_quota import let_go, set_log_quota
 from sync import blob_rows, inbox
 from sync.clock import Clock
 from sync.codec import EncodedBody, decode_body, decode_verdict, encode_verdict
@@ -34,7 +38,7 @@ from sync.outbox import depth, enqueue, parked
 from sync.outbox_quota import OutboxQuota, set_quota
 from sync.vocabulary import Episode, EpisodeId, Verdict
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 _SUMMARY: Final = (
     "seq, id, assignment_id, template, purpose, split, actor, release_id, end_reason, steps, "
     "score, started_at_ms, ended_at_ms"
@@ -145,6 +149,7 @@ class TrajectoryLog:
         with transaction(self.connection):
             for episode, verdicts in rows:
                 self._append(episode, tuple(verdicts), screens.get(episode.id, ()))
+            let_go(self.connection)
 
     def judge_again(self, verdict: Verdict) -> bool:
         """Store a later verdict on a logged episode, and queue it for the cloud with its episode.
@@ -153,12 +158,11 @@ class TrajectoryLog:
         said first stays. In one transaction; the episode travels along, so that the order in which
         messages arrive does not matter.
 
-        Returns: False where nothing is new: it was said before, or no such episode is logged.
+        Returns: False where nothing is new: it was said before, or the log has no such episode, or
+            not its steps any more.
         """
         with transaction(self.connection):
-            row = self.connection.execute(
-                "SELECT enc, body FROM episodes WHERE id = ?", (verdict.episode_id,)
-            ).fetchone()
+            row = self._body(verdict.episode_id)
             if row is None or not self._store_verdict(verdict):
                 return False
             enqueue(
@@ -174,21 +178,21 @@ class TrajectoryLog:
             enqueue(self.connection, event, created_at_ms=self._clock.wall_ms())
 
     def read(self, episode_id: EpisodeId) -> tuple[Episode, tuple[Verdict, ...]] | None:
-        """A logged episode and every verdict on it, or None.
+        """A logged episode and every verdict on it; None where the log has not, or no more.
 
         Raises: TrajectoryLogError: the row cannot be read.
         """
-        row = self.connection.execute(
-            "SELECT enc, body FROM episodes WHERE id = ?", (episode_id,)
-        ).fetchone()
+        row = self._body(episode_id)
         return None if row is None else (_episode(*row), self._verdicts(episode_id))
 
     def episodes(self) -> Iterator[tuple[Episode, tuple[Verdict, ...]]]:
-        """Every logged episode with its verdicts, oldest first.
+        """Every logged episode that has its steps still, with its verdicts, oldest first.
 
         Raises: TrajectoryLogError: a row cannot be read.
         """
-        for enc, body in self.connection.execute("SELECT enc, body FROM episodes ORDER BY seq"):
+        for enc, body in self.connection.execute(
+            "SELECT enc, body FROM episodes WHERE enc <> '' ORDER BY seq"
+        ):
             episode = _episode(enc, body)
             yield episode, self._verdicts(episode.id)
 
@@ -225,11 +229,12 @@ class TrajectoryLog:
         """What was given up for want of room: by rule, how many things and how many bytes."""
         return totals(self.connection)
 
-    def set_quota(self, quota_bytes: int) -> bool:
-        """Let the outbox hold that much from now on; False where the disk takes nothing now."""
+    def set_quotas(self, *, outbox_bytes: int, log_bytes: int) -> bool:
+        """Let outbox and log hold that much from now on; False where the disk takes nothing now."""
         try:
             with transaction(self.connection):
-                set_quota(self.connection, OutboxQuota(quota_bytes=quota_bytes))
+                set_quota(self.connection, OutboxQuota(quota_bytes=outbox_bytes))
+                set_log_quota(self.connection, log_bytes)
         except sqlite3.OperationalError as error:
             if not cannot_write(error):
                 raise
@@ -275,6 +280,13 @@ class TrajectoryLog:
             self._store_verdict(verdict)
         if screens:
             blob_rows.record(conn, screens, upload_seq=upload_seq, now_ms=now_ms)
+
+    def _body(self, episode_id: EpisodeId) -> tuple[str, bytes] | None:
+        """An episode as it was uploaded; None where its steps are not here (any more)."""
+        row: tuple[str, bytes] | None = self.connection.execute(
+            "SELECT enc, body FROM episodes WHERE id = ? AND enc <> ''", (episode_id,)
+        ).fetchone()
+        return row
 
     def _store_verdict(self, verdict: Verdict) -> bool:
         """Store a verdict; False where the same verifier said something before."""

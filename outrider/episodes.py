@@ -76,7 +76,8 @@ def logged_episode(
         if found is not None:
             return folder, *found
     raise MisuseError(
-        f"no log here holds episode {episode_id!r}; outrider episodes list names them"
+        f"no log here holds episode {episode_id!r} with its steps; outrider episodes list names "
+        "them, and the cloud keeps what a full log let go of"
     )
 
 

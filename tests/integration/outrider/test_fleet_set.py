@@ -86,6 +86,7 @@ def test_a_phone_takes_a_temperature_and_says_so(capsys, fleet, phone):
             "temperature": 0.5,
             "health_every_s": 15.0,
             "outbox_quota_mb": 256.0,
+            "log_quota_mb": 512.0,
             "upload_screens": False,
         },
         "refused": {},

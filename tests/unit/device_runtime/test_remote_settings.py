@@ -74,6 +74,7 @@ def test_a_value_of_wrong_type_or_range_leaves_the_one_before(opened, value, rea
         "temperature": 0.5,
         "health_every_s": 20.0,
         "outbox_quota_mb": 256.0,
+        "log_quota_mb": 512.0,
         "upload_screens": False,
     }
     assert opened().number("temperature") == 0.5
