@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
 from cloud_learner import api_blobs, api_files, api_fleet, api_lineage, api_reports, api_staged
@@ -83,6 +84,7 @@ def build_staged_api(desk: StagedDesk) -> FastAPI:
 def _app(*routers: APIRouter) -> FastAPI:
     app = FastAPI(title="Outrider cloud service", version="1", docs_url=None, redoc_url=None)
     app.exception_handler(RejectedError)(_refused)
+    app.exception_handler(RequestValidationError)(_malformed)
     app.exception_handler(TransientError)(_unavailable)
     app.exception_handler(BrokerError)(_unavailable)
     for router in routers:
@@ -94,6 +96,17 @@ def _refused(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RejectedError)
     status = _STATUS.get(error.reason, 403)
     return JSONResponse({"detail": str(error), "reason": error.reason}, status_code=status)
+
+
+def _malformed(_request: Request, error: Exception) -> Response:
+    """What of a request cannot be; what was sent is not said back, it may be a secret."""
+    assert isinstance(error, RequestValidationError)
+    said = []
+    for one in error.errors():
+        place = ".".join(map(str, one["loc"][1:]))
+        why = one["msg"].removeprefix("Value error, ")
+        said.append(f"{place}: {why}" if place and one["type"] != "value_error" else why)
+    return JSONResponse({"detail": "; ".join(said), "reason": "malformed"}, status_code=422)
 
 
 def _unavailable(_request: Request, error: Exception) -> Response:

@@ -12,6 +12,14 @@ from fastapi.concurrency import run_in_threadpool
 from cloud_learner.device_store import ControlKind
 from cloud_learner.enroller import Enroller
 from cloud_learner.fleet_desk import FleetDesk, Invitation, Which
+from cloud_learner.order_limits import (
+    MOST_DAYS,
+    MOST_INT,
+    check_names,
+    check_text,
+    check_values,
+    check_whole,
+)
 from cloud_learner.task_store import TaskOrder
 from sync.enrolment import MAX_REQUEST_BYTES, encode_enrolment, read_request
 from sync.errors import RejectedError
@@ -21,6 +29,7 @@ Fields = dict[str, Any]  # JSON
 Guard = Callable[..., None]
 """A dependency that raises where somebody may not; whoever has the database needs none."""
 Limit = Annotated[int, Query(ge=1, le=1000)]
+Revision = Annotated[int, Query(ge=-1, le=MOST_INT)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,14 +39,25 @@ class LabelOrder:
     which: Which
     labels: dict[str, str | None]
 
+    def __post_init__(self) -> None:
+        check_names(self.labels, "labels")
+        for name, value in self.labels.items():
+            check_text(value or "", name)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOrder:
-    """Settings that devices are to have; `expected_version` guards against a change meanwhile."""
+    """Settings that devices are to have; null takes one away.
+
+    `expected_version` guards against a change meanwhile.
+    """
 
     which: Which
-    values: dict[str, SettingValue]
+    values: dict[str, SettingValue | None]
     expected_version: int | None = None
+
+    def __post_init__(self) -> None:
+        check_values(self.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +67,10 @@ class ControlOrder:
     which: Which
     reason: str = ""
     until_ms: int = 0
+
+    def __post_init__(self) -> None:
+        check_text(self.reason, "reason")
+        check_whole(self.until_ms, "until_ms")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +87,10 @@ class RotateOrder:
 
     days: float = 7.0
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.days <= MOST_DAYS:
+            raise ValueError(f"days: from 0 to {MOST_DAYS:.0f}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevokeOrder:
@@ -70,6 +98,9 @@ class RevokeOrder:
 
     reason: str = ""
     forget_data: bool = False
+
+    def __post_init__(self) -> None:
+        check_text(self.reason, "reason")
 
 
 def reading(desk: FleetDesk, *, guarded_by: Guard = lambda: None) -> APIRouter:
@@ -87,7 +118,7 @@ def reading(desk: FleetDesk, *, guarded_by: Guard = lambda: None) -> APIRouter:
         return desk.device(device_id)
 
     @router.get("/changes")
-    def changes(after: int = 0, where: str = "", limit: Limit = 1000) -> Fields:
+    def changes(after: Revision = 0, where: str = "", limit: Limit = 1000) -> Fields:
         """Devices that changed after a revision; -1 asks for the revision only."""
         return desk.changes(after=after, where=where, limit=limit)
 

@@ -226,7 +226,9 @@ class CampaignStore:
                 .where(PHONES.c.online.is_(True), PHONES.c.last_seen_ms >= since_ms)
                 .order_by(PHONES.c.device_id)
             ).mappings()
-            return [_player(connection, row) for row in rows.all()]
+            present = rows.all()
+            outstanding = _outstanding(connection)
+        return [_player(row, outstanding.get(row["device_id"], 0)) for row in present]
 
     def mark_sent(self, device_id: str, assignment_ids: Sequence[str]) -> list[Assignment]:
         """Give open assignments to a device; those that were still open, in the order given."""
@@ -317,18 +319,22 @@ def _unconsumed(connection: Connection, consumed_row: int) -> int:
     return pending + stored
 
 
-def _player(connection: Connection, row: Mapping[Any, Any]) -> Player:  # a row has no static type
-    device_id = row["device_id"]
+def _outstanding(connection: Connection) -> dict[str, int]:
+    """How many assignments each device has to play; devices with none are left out."""
+    sent = connection.execute(
+        select(ASSIGNMENTS.c.device_id, func.count())
+        .where(ASSIGNMENTS.c.state == "sent")
+        .group_by(ASSIGNMENTS.c.device_id)
+    )
+    return {device_id: number for device_id, number in sent}  # noqa: C416 - rows are no pairs
+
+
+def _player(row: Mapping[Any, Any], outstanding: int) -> Player:  # a row has no static type
     return Player(
-        device_id=device_id,
+        device_id=row["device_id"],
         role=Role(row["role"]),
         seats=row["seats"],
-        outstanding=row_count(
-            connection,
-            ASSIGNMENTS,
-            ASSIGNMENTS.c.device_id == device_id,
-            ASSIGNMENTS.c.state == "sent",
-        ),
+        outstanding=outstanding,
         templates=frozenset(entry["name"] for entry in row["templates"]),
     )
 

@@ -20,7 +20,7 @@ from cloud_learner.tables import ASSIGNMENTS, DEVICES, EPISODES, PHONES
 from sync.boot_watch import Double
 from sync.clock import Clock
 from sync.errors import RejectedError
-from sync.messages import SettingValue
+from sync.settings_change import SettingsChange, changed
 
 DAY_MS = 86_400_000
 
@@ -62,7 +62,7 @@ class DeviceStore:
     def desire(
         self,
         device_ids: Sequence[str],
-        values: Mapping[str, SettingValue],
+        values: SettingsChange,
         *,
         expected_version: int | None = None,
     ) -> dict[str, int]:
@@ -88,7 +88,7 @@ class DeviceStore:
                 device_rows.change(
                     connection,
                     [device_id],
-                    desired={**row["desired"], **values},
+                    desired=changed(row["desired"], values),
                     desired_version=versions[device_id],
                     pending=True,
                 )

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Select, func, select, update
 
 from cloud_learner import device_rows
 from cloud_learner.errors import UnknownRowError
+from cloud_learner.order_limits import MOST_DAYS, check_text, check_whole
 from cloud_learner.store import Database, insert_all_new
 from cloud_learner.tables import ASSIGNMENTS, EPISODES, FLEET_TASKS, PHONES
 from sync.clock import Clock
@@ -29,6 +30,7 @@ URGENT: Final = 0
 _STATES: Final[Mapping[str, str]] = {"open": "waiting", "sent": "sent", "played": "done"}
 ENDED: Final = frozenset({"done", "refused", "cancelled"})
 _AT_ONCE: Final = 500
+_MOST_STEPS: Final = 10_000
 _TOLD_FOR_MS: Final = 2 * 86_400_000
 """How long after a task's deadline its device is told again that it was cancelled."""
 
@@ -50,6 +52,16 @@ class TaskOrder:
     step_budget: int = 0
     deadline_s: float = 86_400.0
 
+    def __post_init__(self) -> None:
+        if bool(self.goal) == bool(self.template):
+            raise ValueError("a task is a goal or a template: say one of them")
+        for name in ("goal", "template", "actor"):
+            check_text(getattr(self, name), name)
+        check_whole(self.seed, "seed")
+        check_whole(self.step_budget, "step_budget", most=_MOST_STEPS)
+        if not 0 < self.deadline_s <= MOST_DAYS * 86_400:
+            raise ValueError(f"deadline_s: more than 0, and at most {MOST_DAYS:.0f} days")
+
 
 class TaskStore:
     """Tasks in the cloud database; safe to use from any thread."""
@@ -60,12 +72,7 @@ class TaskStore:
         self._new_id = new_id
 
     def give(self, device_ids: Sequence[str], order: TaskOrder) -> str:
-        """Give devices something to do, each once; the task's id.
-
-        Raises: ValueError: neither a goal nor a template, or both.
-        """
-        if bool(order.goal) == bool(order.template):
-            raise ValueError("a task is a goal or a template: say one of them")
+        """Give devices something to do, each once; the task's id."""
         task_id = f"{PREFIX}{self._new_id()}"
         now_ms = self._clock.wall_ms()
         with self._database.write() as connection:

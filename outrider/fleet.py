@@ -40,6 +40,7 @@ from outrider.phone_stop import (
 if TYPE_CHECKING:
     from sync.messages import SettingValue
     from sync.owner_client import KnownSettings, OwnerClient
+    from sync.settings_change import SettingsChange
 
 _LOOK_S = 0.2
 _HOUR_MS = 3_600_000
@@ -50,7 +51,11 @@ Wait = Annotated[
 
 def set_devices(
     pairs: Annotated[
-        list[str], typer.Argument(metavar="KEY=VALUE…", help="What to set: temperature=0.5")
+        list[str],
+        typer.Argument(
+            metavar="KEY=VALUE…",
+            help="What to set: temperature=0.5; KEY= gives the device's own value back.",
+        ),
     ],
     *,
     device: Devices = None,
@@ -206,7 +211,7 @@ def _heard(row: Json, control_id: str) -> bool:
 
 
 def _set_over_api(
-    api: Api, chosen: Mapping[str, object], values: Mapping[str, SettingValue], *, wait_s: float
+    api: Api, chosen: Mapping[str, object], values: SettingsChange, *, wait_s: float
 ) -> list[dict[str, object]]:
     said = api.post("/v1/fleet/settings", {"which": chosen, "values": values})
     versions: dict[str, int] = said["versions"]
@@ -230,7 +235,7 @@ def _wait_until(waiting: Callable[[], list[str]], wait_s: float) -> list[str]:
     return left
 
 
-def _api_row(row: Json, version: int, values: Mapping[str, SettingValue]) -> dict[str, object]:
+def _api_row(row: Json, version: int, values: SettingsChange) -> dict[str, object]:
     reported = row["reported"]
     taken = reported["version"] >= version
     refused = {name: why for name, why in reported["refused"].items() if name in values and taken}
@@ -245,7 +250,7 @@ def _api_row(row: Json, version: int, values: Mapping[str, SettingValue]) -> dic
 
 
 def _set_over_broker(
-    values: Mapping[str, SettingValue],
+    values: SettingsChange,
     device: Sequence[str],
     *,
     everyone: bool,
@@ -269,11 +274,13 @@ def _set_over_broker(
     return [_row(name, answers[name], values, before[name]) for name in names]
 
 
-def _parsed(pair: str) -> tuple[str, SettingValue]:
-    """A setting's name and value: true, false, a number, or else a text."""
+def _parsed(pair: str) -> tuple[str, SettingValue | None]:
+    """A setting's name and value: true, false, a number, or else a text; None for nothing."""
     name, equals, text = pair.partition("=")
     if not equals or not name:
         raise MisuseError(f"{pair!r} sets nothing: write KEY=VALUE, such as temperature=0.5")
+    if not text:
+        return name, None
     if text in {"true", "false"}:
         return name, text == "true"
     for kind in (int, float):
@@ -297,7 +304,7 @@ def _answers(
 
 
 def _row(
-    name: str, known: KnownSettings, values: Mapping[str, SettingValue], unknown_before: int
+    name: str, known: KnownSettings, values: SettingsChange, unknown_before: int
 ) -> dict[str, object]:
     reported = known.reported
     return {

@@ -40,6 +40,7 @@ Where = Annotated[
 Everyone = Annotated[bool, typer.Option("--all", help="Every device of the fleet.")]
 
 TIMEOUT_S = 30.0
+_UNPROCESSABLE = 422
 Json = Any  # a decoded JSON document
 
 
@@ -98,7 +99,8 @@ class LocalApi:
 
     def post(self, path: str, body: Mapping[str, object]) -> Json:
         """See Api."""
-        return self._ask("POST", path, json=dict(body))
+        sent = json.dumps(dict(body)).encode()
+        return self._ask("POST", path, content=sent, headers={"Content-Type": "application/json"})
 
     def _ask(self, method: str, path: str, **what: Any) -> Json:  # Any: httpx's own arguments
         import asyncio
@@ -112,7 +114,7 @@ class LocalApi:
 
         answer = asyncio.run(ask())
         if answer.is_error:
-            raise CommandError(_detail(answer.content))
+            raise _refusal(answer.status_code, _detail(answer.content))
         return answer.json()
 
 
@@ -179,7 +181,8 @@ def asked(request: Request, authority: Path | None = None) -> bytes:
             return bytes(answer.read())
     except HTTPError as error:
         with error:
-            raise CommandError(_detail(error.read()) or f"{error.code} {error.reason}") from error
+            said = _detail(error.read()) or f"{error.code} {error.reason}"
+        raise _refusal(error.code, said) from error
     except (URLError, OSError, HTTPException) as error:
         reason = getattr(error, "reason", error)
         raise CommandError(
@@ -215,6 +218,11 @@ def _local(data: Path | None, database: str | None) -> Iterator[Api]:
 
 def _database_file(data: Path) -> Path:
     return data / "cloud" / "cloud.db"
+
+
+def _refusal(status: int, said: str) -> CommandError:
+    """The error of a command whose order was refused: misuse, where it could not be meant."""
+    return (MisuseError if status == _UNPROCESSABLE else CommandError)(said)
 
 
 def _detail(content: bytes) -> str:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+import structlog
+
 from sync import topics
 from sync.acknowledger import Acknowledger, Outcome, Row
 from sync.boot_watch import BootWatch, Double
@@ -47,6 +49,7 @@ from sync.ports import FileSource, Incoming, Sink, Transport, TransportEvent
 from sync.settled import SenderKey
 from sync.versions import MINOR, OLDEST_MINOR, understands
 
+_log = structlog.get_logger()
 CHUNK_BYTES: Final = 64 * 1024
 IDLE_S: Final = 1.0
 BATCH_BYTES: Final = 1 << 20
@@ -251,11 +254,19 @@ class CloudLink:
             self.connection.acknowledge(incoming)
 
     def send(self, device_id: str, message: DownMessage) -> bool:
-        """Publish to one device; False where there is no connection, or it knows no such thing."""
+        """Publish to one device; False where there is no connection, or it knows no such thing.
+
+        A message that cannot be written is withheld: one order must not end the wire for all.
+        """
         if not understands(self._minors.get(device_id, MINOR), kind_name(message)):
             self.counters.withheld += 1
             return False
-        return self._publish(device_id, message)
+        try:
+            return self._publish(device_id, message)
+        except RejectedError as error:
+            self.counters.withheld += 1
+            _log.warning("message_withheld", device_id=device_id, error=str(error))
+            return False
 
     def announce(self, announcement: ReleaseAnnouncement) -> None:
         """Say what a channel points at; said again on each new connection, in case it was lost."""

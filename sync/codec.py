@@ -96,7 +96,8 @@ class _VersionOnly(msgspec.Struct):
 def encode_body(message: Message) -> EncodedBody:
     """The body of a message, deflated where it is long.
 
-    Raises: RejectedError: larger than a broker takes (reason "too_large").
+    Raises: RejectedError: larger than a broker takes (reason "too_large"), or with a value that
+        cannot be written ("malformed").
     """
     kind = kind_name(message)
     if isinstance(message, EpisodeUpload):
@@ -122,7 +123,12 @@ def reads(minor: int, encoding: str) -> bool:
 def _encode_rows(message: Message) -> EncodedBody:
     """A message as every version reads it."""
     kind = kind_name(message)
-    raw = _ENCODER.encode(message)
+    try:
+        raw = _ENCODER.encode(message)
+    except (OverflowError, ValueError) as error:  # a number of over 64 bits, half a character
+        raise RejectedError(
+            f"{kind} holds what no message can ({error}): correct it", reason="malformed"
+        ) from error
     is_plain = len(raw) < DEFLATE_FROM_BYTES or isinstance(message, BlobChunk)  # WebP already
     data, enc = (raw, PLAIN) if is_plain else (zlib.compress(raw, 3), DEFLATED)
     return _fitting(EncodedBody(kind, enc, data), len(raw))

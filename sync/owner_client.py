@@ -7,7 +7,7 @@ a stop is retained, so a device that is away hears it when it comes back.
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -24,12 +24,12 @@ from sync.messages import (
     OwnerAnswer,
     OwnerQuestion,
     ReportedSettings,
-    SettingValue,
     Start,
     Stop,
     kind_name,
 )
 from sync.ports import Connected, Disconnected, Incoming, Transport, TransportEvent
+from sync.settings_change import SettingsChange, changed
 from sync.vocabulary import new_uuid7
 
 CONNECT_TIMEOUT_S: Final = 10.0
@@ -131,7 +131,7 @@ class OwnerClient:
         self._listen(wait_s)
         return dict(self._settings)
 
-    def desire(self, device_id: str, values: Mapping[str, SettingValue]) -> int:
+    def desire(self, device_id: str, values: SettingsChange) -> int:
         """Change some of a device's settings, now or when it next connects; ask `settings` before.
 
         Returns: the version that the device reports once it has taken them.
@@ -140,7 +140,7 @@ class OwnerClient:
         version = 1 + max(known.desired.version, known.reported.version)
         desired = DesiredSettings(
             version=version,
-            values={**known.desired.values, **values},
+            values=changed(known.desired.values, values),
             at_ms=self._clock.wall_ms(),
         )
         self._publish(device_id, desired)

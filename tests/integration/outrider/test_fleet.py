@@ -464,6 +464,27 @@ def test_settings_are_stored_with_versions_and_refusals(cloud, enrol):
     with pytest.raises(Exception, match="look again"):
         cloud.desk.store.desire(["lambda"], {"temperature": 1.0}, expected_version=0)
 
+    code, lines, _ = cloud.run(
+        "set", "colour=", "temperature=", "--device", "lambda", "--wait", str(WAIT_S)
+    )
+    assert (code, lines[0]["refused"]) == (0, {})
+    assert cloud.device("lambda")["desired"] == {"version": 2, "values": {}}
+    assert cloud.device("lambda")["reported"]["values"]["temperature"] != 0.5
+
+
+@ON_ONE_BROKER
+@pytest.mark.parametrize("at", ["http", "folder"])
+def test_values_that_no_message_carries_are_misuse_and_harm_nothing(cloud, enrol, at):
+    name = f"xi-{at}"
+    enrol(name)
+    for pair in ("temperature=nan", "temperature=99999999999999999999999999", f"c={'x' * 9_999}"):
+        code, _, error = cloud.run("set", pair, "--device", name, at=at)
+        assert (code, len(error.strip().splitlines())) == (2, 1)
+    words = ("--goal", "x", "--seed", str(2**63), "--device", name)
+    assert cloud.run("task", *words, at=at)[0] == 2
+    code, lines, _ = cloud.run("set", "temperature=0.5", "--device", name, "--wait", str(WAIT_S))
+    assert (code, lines[0]["version"]) == (0, 1)
+
 
 def test_two_processes_of_one_name_raise_an_alarm_and_back_off(cloud, enrol):
     first = enrol("mu")
@@ -576,7 +597,7 @@ def test_a_reading_token_reads_and_changes_nothing(cloud):
     code, _, error = cloud.run("stop", "--all", token=READ)
     assert (code, "may only read" in error) == (1, True)
     assert cloud.run("list", token="x" * 32)[0] == 1
-    assert cloud.run("list", "--where", "android>new")[0] == 1
+    assert cloud.run("list", "--where", "android>new")[0] == 2
 
 
 @pytest.mark.parametrize(

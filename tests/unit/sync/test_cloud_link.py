@@ -9,6 +9,7 @@ from sync.errors import TransientError
 from sync.messages import (
     Birth,
     Cancel,
+    DesiredSettings,
     Event,
     FileRequest,
     NewCredentials,
@@ -278,3 +279,12 @@ def test_what_waits_of_a_lost_connection_is_passed_over_and_comes_again(world):
         world.settle(device, cloud)
     assert len(cloud.rows) == 2
     assert depth(device.conn) == 0
+
+
+def test_a_message_that_cannot_be_written_is_withheld_and_ends_nothing(world):
+    cloud = world.cloud()
+    world.settle(cloud)
+    assert not cloud.link.send("phone-1", DesiredSettings(version=1, values={"n": 10**26}))
+    assert not cloud.link.send("phone-1", DesiredSettings(version=1, values={"n": "\ud800"}))
+    assert cloud.link.counters.withheld == 2
+    assert cloud.link.send("phone-1", DesiredSettings(version=1, values={"n": 1}))
