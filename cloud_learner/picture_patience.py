@@ -19,6 +19,9 @@ class PicturePatience:
     Args:
         is_here: whether everything is here that an episode's steps were shown.
         now_s: monotonic seconds.
+
+    Attributes:
+        holds: whether the latest `ready` held rows back.
     """
 
     def __init__(
@@ -32,6 +35,7 @@ class PicturePatience:
         self._now_s = now_s
         self._patience_s = patience_s
         self._since_s: dict[int, float] = {}
+        self.holds = False
 
     def ready(self, read: Sequence[LearnerEpisode]) -> list[LearnerEpisode]:
         """The first rows of `read`, up to one that still waits."""
@@ -39,10 +43,5 @@ class PicturePatience:
         waiting = {one.row: one for one in read if not self._is_here(one.episode)}
         self._since_s = {row: self._since_s.get(row, now_s) for row in waiting}
         held = [row for row, since in self._since_s.items() if now_s - since < self._patience_s]
+        self.holds = bool(held)
         return [one for one in read if one.row < min(held)] if held else list(read)
-
-    @property
-    def holds(self) -> bool:
-        """Whether rows were held back by the latest `ready`."""
-        now_s = self._now_s()
-        return any(now_s - since < self._patience_s for since in self._since_s.values())

@@ -34,3 +34,15 @@ def test_rows_are_taken_in_order_once_their_pictures_are_here_or_were_waited_for
     now[0] = 10.0  # the fourth has waited since it was first read
     assert patience.ready(rows[3:]) == rows[3:]
     assert not patience.holds
+
+
+def test_what_was_held_back_is_held_until_it_is_asked_for_again():
+    """Whoever looks a moment later must not take rows for read that were not."""
+    now = [0.0]
+    patience = PicturePatience(lambda _episode: False, now_s=lambda: now[0], patience_s=10.0)
+    assert patience.ready([row(1)]) == []
+
+    now[0] = 10.0
+    assert patience.holds
+    assert patience.ready([row(1)]) == [row(1)]
+    assert not patience.holds
