@@ -7,11 +7,13 @@ never changes under a running decision, and an episode ends with the release it 
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from random import Random
 from typing import Final, Protocol
 
 import structlog
@@ -26,6 +28,8 @@ from sync.vocabulary import FACTORY_RELEASE, ReleaseId
 
 _log = structlog.get_logger()
 RETRY_S: Final = 5.0
+MOST_SPREAD_S: Final = 3600.0
+"""However long an announcement wants to be spread over: what it says may be a mistake."""
 KEPT_PINNED: Final = 4
 """How many pinned releases stay loaded after their last episode."""
 
@@ -85,6 +89,7 @@ class Unavailable:
 @dataclass(frozen=True, slots=True)
 class _Refresh:
     announced: bool = False
+    within_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +105,64 @@ class _Commit:
 _Job = _Refresh | _Pin | _Commit | None
 
 
+class _Plan:
+    """What the follower does without being told: moments are its own, so no two phones keep step.
+
+    Args:
+        every_s: about how often the channel is looked at.
+        retry_s: at least how long after a failure.
+    """
+
+    def __init__(self, clock: Clock, random: Random, every_s: float, retry_s: float) -> None:
+        self._clock = clock
+        self._random = random
+        self._every_s = every_s
+        self._retry_s = retry_s
+        self._again: list[_Job] = []
+        self._announced_at_s = math.inf
+        self._due_s = self._next_s()
+
+    def wait_s(self) -> float:
+        """Seconds until something is due."""
+        return max(0.0, min(self._due_s, self._announced_at_s) - self._clock.monotonic_s())
+
+    def look_within(self, within_s: float) -> None:
+        """Look at what was announced at any moment within so many seconds."""
+        at_s = self._clock.monotonic_s() + self._random.uniform(0.0, within_s)
+        self._announced_at_s = min(self._announced_at_s, at_s)
+
+    def try_again(self, job: _Job) -> None:
+        """Do `job` once more after a pause."""
+        self._again.append(job)
+        pause_s = self._retry_s * self._random.uniform(1.0, 2.0)
+        self._due_s = self._clock.monotonic_s() + pause_s
+
+    def take_due(self) -> list[_Job]:
+        """The jobs whose time has come."""
+        now_s = self._clock.monotonic_s()
+        jobs: list[_Job] = []
+        if now_s >= self._announced_at_s:
+            self._announced_at_s = math.inf
+            jobs.append(_Refresh(announced=True))
+        if now_s >= self._due_s:
+            jobs += [*self._again, *([] if jobs else [_Refresh()])]
+            self._again.clear()
+            self._due_s = self._next_s()
+        return jobs
+
+    def _next_s(self) -> float:
+        return self._clock.monotonic_s() + self._every_s * self._random.uniform(0.75, 1.25)
+
+
 class ReleaseShelf:
     """The loaded releases of one device.
 
     Args:
         source: the installer; None where nothing is ever installed (factory policy only).
         host: loads adapters; None where no release policy plays.
-        refresh_every_s: how often the channel is looked at without an announcement.
+        refresh_every_s: about how often the channel is looked at without an announcement.
         trial_episodes: ended episodes after which a release on trial is kept.
-        retry_s: pause after the network failed.
+        retry_s: least pause after the network failed.
         brought: told, on the follower's thread, that there is something to `settle`.
     """
 
@@ -123,6 +177,7 @@ class ReleaseShelf:
         trial_episodes: int = 3,
         retry_s: float = RETRY_S,
         brought: Callable[[], None] = lambda: None,
+        random: Random | None = None,
     ) -> None:
         self._source = source
         self._host = host
@@ -132,6 +187,7 @@ class ReleaseShelf:
         self._trial_episodes = trial_episodes
         self._retry_s = retry_s
         self._brought = brought
+        self._random = random or Random()
         self._trial_left = 0
         self._loaded: OrderedDict[ReleaseId, None] = OrderedDict({FACTORY_RELEASE: None})
         self._asked: set[ReleaseId] = set()
@@ -157,9 +213,13 @@ class ReleaseShelf:
         )
         self._thread.start()
 
-    def look(self) -> None:
-        """Look at the channel now: something was announced."""
-        self._jobs.put(_Refresh(announced=True))
+    def look(self, *, within_s: float = 0.0) -> None:
+        """Look at the channel: something was announced.
+
+        Args:
+            within_s: look at any moment within so many seconds; 0: now.
+        """
+        self._jobs.put(_Refresh(announced=True, within_s=min(max(within_s, 0.0), MOST_SPREAD_S)))
 
     def is_ready(self, release_id: ReleaseId) -> bool:
         """Whether `release_id` can act now; if not, it is fetched in the background."""
@@ -244,23 +304,21 @@ class ReleaseShelf:
 
     def _follow(self, source: ReleaseSource) -> None:
         """The follower's thread: one job after the other, and a look at the channel in between."""
-        due_s = self._clock.monotonic_s() + self._refresh_every_s
-        failed: list[_Job] = []
+        plan = _Plan(self._clock, self._random, self._refresh_every_s, self._retry_s)
         try:
             while True:
                 try:
-                    job = self._jobs.get(timeout=max(0.0, due_s - self._clock.monotonic_s()))
+                    job = self._jobs.get(timeout=plan.wait_s())
                 except queue.Empty:
-                    for earlier in (*failed, _Refresh()):
-                        self._jobs.put(earlier)
-                    failed.clear()
-                    due_s = self._clock.monotonic_s() + self._refresh_every_s
+                    for due in plan.take_due():
+                        self._jobs.put(due)
                     continue
                 if job is None:
                     return
-                if not self._work(source, job):
-                    failed.append(job)
-                    due_s = self._clock.monotonic_s() + self._retry_s
+                if isinstance(job, _Refresh) and job.within_s > 0:
+                    plan.look_within(job.within_s)
+                elif not self._work(source, job):
+                    plan.try_again(job)
         except Exception as error:  # noqa: BLE001 - told to the playing thread, which raises it
             self._failure = error
 

@@ -10,7 +10,7 @@ one that the envelope names.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
@@ -58,6 +58,11 @@ MOST_HELD: Final = 1_024
 REPEAT_ANNOUNCEMENTS_AFTER_S: Final = 1.0
 """How long after a device's arrival the channels are announced again: a release that is published
 while a subscription is being made can miss both the subscription and the retained messages."""
+
+LOOK_AT_ONCE: Final = 200
+LOOKS_PER_S: Final = 100
+"""So many devices are told to look at an announced release at once, and so many a second of those
+beyond: each asks for about 100 kB, which one broker and one service carry beside all else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +277,8 @@ class CloudLink:
         """Say what a channel points at; said again on each new connection, in case it was lost."""
         self._announced[announcement.channel] = announcement
         self._publish(announcement.channel, announcement)
+        spread_s = max(0.0, (len(self._births) - LOOK_AT_ONCE) / LOOKS_PER_S)
+        announcement = replace(announcement, spread_s=round(spread_s, 1))
 
     def set_credit(self, credit: int) -> None:
         """How many rows each device may have outstanding from now on; 0 holds all uploads back."""

@@ -17,7 +17,15 @@ import msgspec
 
 from sync import columns, compact_envelope, episode_dictionary, vocabulary
 from sync.errors import RejectedError
-from sync.messages import KINDS, SCHEMA_VERSION, BlobChunk, EpisodeUpload, Message, kind_name
+from sync.messages import (
+    KINDS,
+    SCHEMA_VERSION,
+    BlobChunk,
+    EpisodeUpload,
+    FileChunk,
+    Message,
+    kind_name,
+)
 from sync.versions import MINOR, OLDEST_MINOR
 from sync.vocabulary import Episode, Verdict
 
@@ -27,6 +35,9 @@ MAX_WIRE_BYTES: Final = 3_900_000
 MAX_BODY_BYTES: Final = 32_000_000
 """Largest body after inflating."""
 DEFLATE_FROM_BYTES: Final = 512
+_SAMPLE_BYTES: Final = 4_096
+_DENSE_FROM: Final = 0.95
+"""Part of a file whose beginning does not get smaller than that is sent as it is."""
 _MARGIN_BYTES: Final = 4_096
 _CHECKED_SINCE_MINOR: Final = 2
 _COLUMNS_SINCE_MINOR: Final = 2
@@ -129,9 +140,17 @@ def _encode_rows(message: Message) -> EncodedBody:
         raise RejectedError(
             f"{kind} holds what no message can ({error}): correct it", reason="malformed"
         ) from error
-    is_plain = len(raw) < DEFLATE_FROM_BYTES or isinstance(message, BlobChunk)  # WebP already
+    is_plain = len(raw) < DEFLATE_FROM_BYTES or _is_dense(message)
     data, enc = (raw, PLAIN) if is_plain else (zlib.compress(raw, 3), DEFLATED)
     return _fitting(EncodedBody(kind, enc, data), len(raw))
+
+
+def _is_dense(message: Message) -> bool:
+    """Whether deflating a message would cost time and save nothing: pictures and adapters."""
+    if isinstance(message, FileChunk):
+        start = message.data[:_SAMPLE_BYTES]
+        return len(zlib.compress(start, 1)) > _DENSE_FROM * len(start)
+    return isinstance(message, BlobChunk)  # WebP already
 
 
 def _fitting(body: EncodedBody, raw_bytes: int) -> EncodedBody:

@@ -391,7 +391,8 @@ class DeviceLink:
         """Hand on what is news for this device's channel; a new connection repeats the old."""
         known = self._announced.get(message.channel)
         self._announced[message.channel] = message
-        if message.channel == self._birth.channel and message != known:
+        is_news = known is None or message != replace(known, spread_s=message.spread_s)
+        if message.channel == self._birth.channel and is_news:
             self._outlets.inbox(message)
 
     def _settle(self, message: Acknowledgement) -> None:

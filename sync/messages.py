@@ -428,12 +428,18 @@ class BlobAck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseAnnouncement:
-    """A channel points at a release. A hint to look: only signed files are believed."""
+    """A channel points at a release. A hint to look: only signed files are believed.
+
+    Attributes:
+        spread_s: devices look at a moment of their own within so many seconds, so that a large
+            fleet does not ask at once; 0: now.
+    """
 
     channel: str
     release_id: str
     version: int
     schema_version: int = SCHEMA_VERSION
+    spread_s: float = 0.0
 
 
 DurableMessage = EpisodeUpload | Event

@@ -1,15 +1,16 @@
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from device_runtime.errors import InstallError
-from device_runtime.release_shelf import KEPT_PINNED, ReleaseShelf
+from device_runtime.release_shelf import KEPT_PINNED, ReleaseShelf, _Plan, _Refresh
 from device_runtime.slots import InstalledRelease
 from device_runtime.trial_start import InstallOutcome
 from sync.adapter_file import AdapterFile
-from sync.clock import SystemClock
+from sync.clock import ManualClock, SystemClock
 from sync.errors import RejectedError, TransientError
 from sync.vocabulary import FACTORY_RELEASE, Release, ReleaseId
 
@@ -42,6 +43,7 @@ class FakeSource:
     answers: list = field(default_factory=list)
     asked_for: list = field(default_factory=list)
     channels: list = field(default_factory=list)
+    told_of: list = field(default_factory=list)
     commits: int = 0
     worked: threading.Event = field(default_factory=threading.Event)
 
@@ -50,6 +52,7 @@ class FakeSource:
 
     def refresh(self, channel, *, announced=False):
         self.channels.append(channel)
+        self.told_of.append(announced)
         answer = self.answers.pop(0) if self.answers else None
         if not self.answers:
             self.worked.set()
@@ -281,3 +284,64 @@ def test_adapter_that_was_opened_to_install_it_is_loaded_without_being_read_agai
     shelf.settle(frozenset())
 
     assert host.loaded == {"r-2": ["r-2"]}
+
+
+def test_spread_announcement_is_looked_at_at_a_moment_of_the_phone_s_own():
+    class Middle(Random):
+        def uniform(self, low, high):
+            return (low + high) / 2
+
+    clock = ManualClock()
+    plan = _Plan(clock, Middle(), 600.0, 5.0)
+    plan.look_within(100.0)
+    waits = [plan.wait_s()]
+    clock.advance(49.0)
+    early = plan.take_due()
+    clock.advance(1.0)
+    due = plan.take_due()
+    waits.append(plan.wait_s())
+
+    assert waits == [50.0, 550.0]
+    assert (early, due) == ([], [_Refresh(announced=True)])
+
+
+def test_second_announcement_does_not_put_off_the_first():
+    plan = _Plan(ManualClock(), Random(1), 600.0, 5.0)
+    plan.look_within(1.0)
+    first = plan.wait_s()
+    plan.look_within(500.0)
+
+    assert plan.wait_s() <= first <= 1.0
+
+
+def test_phones_that_fail_together_do_not_try_again_together():
+    clock, pauses = ManualClock(), set()
+    for seed in range(20):
+        plan = _Plan(clock, Random(seed), 600.0, 5.0)
+        plan.try_again(_Refresh())
+        pauses.add(plan.wait_s())
+
+    assert len(pauses) == 20
+    assert min(pauses) >= 5.0
+    assert max(pauses) <= 10.0
+
+
+def test_announced_release_is_looked_for_as_news_and_a_look_in_between_is_not():
+    source = FakeSource()
+    shelf = a_shelf(source)
+    shelf.start()
+    shelf.look()
+    work_off(shelf)
+
+    assert source.told_of == [False, True]
+
+
+def test_spread_announcement_reaches_the_channel():
+    source = FakeSource(answers=[None, None])
+    shelf = a_shelf(source)
+    shelf.start()
+    shelf.look(within_s=0.01)
+    assert source.worked.wait(10)
+    work_off(shelf)
+
+    assert source.told_of == [False, True]

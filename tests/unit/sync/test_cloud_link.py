@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from sync import topics
+from sync import cloud_link, topics
 from sync.codec import PLAIN, Envelope, encode_body, encode_envelope
 from sync.errors import TransientError
 from sync.messages import (
@@ -257,6 +257,35 @@ def test_releases_are_announced_again_shortly_after_devices_arrive(world):
     world.settle(cloud)
     heard = [event.topic for event in devices[0].events]
     assert heard == ["or/1/home/g/stable/release", "or/1/home/g/canary/release"]
+
+
+def test_a_large_fleet_is_told_to_look_at_different_moments(world, monkeypatch):
+    monkeypatch.setattr(cloud_link, "LOOK_AT_ONCE", 1)
+    monkeypatch.setattr(cloud_link, "LOOKS_PER_S", 0.5)
+    cloud, devices = world.cloud(), [world.device(f"phone-{n}") for n in range(3)]
+    world.settle(cloud, *devices)
+    cloud.link.announce(ReleaseAnnouncement(channel="stable", release_id="r1", version=1))
+    world.settle(*devices)
+    assert [one.inbox[0].spread_s for one in devices] == [4.0, 4.0, 4.0]
+
+
+def test_a_small_fleet_looks_at_once(world):
+    cloud, device = world.cloud(), world.device()
+    world.settle(cloud, device)
+    cloud.link.announce(ReleaseAnnouncement(channel="stable", release_id="r1", version=1))
+    world.settle(device)
+    assert [one.spread_s for one in device.inbox] == [0.0]
+
+
+def test_a_release_that_is_announced_again_over_another_time_is_no_news(world, monkeypatch):
+    cloud, device = world.cloud(), world.device()
+    world.settle(cloud, device)
+    said = ReleaseAnnouncement(channel="stable", release_id="r1", version=1)
+    cloud.link.announce(said)
+    monkeypatch.setattr(cloud_link, "LOOK_AT_ONCE", 0)
+    cloud.link.announce(said)
+    world.settle(device)
+    assert device.inbox == [said]
 
 
 def test_messages_for_a_device_wait_for_nobody(world):

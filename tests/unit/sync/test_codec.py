@@ -33,6 +33,17 @@ def reason_of(caught) -> str:
     return caught.value.reason
 
 
+@pytest.mark.parametrize(
+    ("data", "enc"),
+    [(Random(1).randbytes(60_000), codec.PLAIN), (b"a table " * 7_000, codec.DEFLATED)],
+)
+def test_part_of_a_file_is_deflated_where_that_makes_it_smaller(data, enc):
+    said = FileChunk(request_id="r", path="p", data=data)
+    body = codec.encode_body(said)
+    assert body.enc == enc
+    assert codec.decode_body(body) == said
+
+
 def test_a_long_body_is_deflated_and_comes_back_equal():
     message = AssignmentBatch(
         assignments=tuple(
