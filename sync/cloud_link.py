@@ -275,10 +275,10 @@ class CloudLink:
 
     def announce(self, announcement: ReleaseAnnouncement) -> None:
         """Say what a channel points at; said again on each new connection, in case it was lost."""
-        self._announced[announcement.channel] = announcement
-        self._publish(announcement.channel, announcement)
         spread_s = max(0.0, (len(self._births) - LOOK_AT_ONCE) / LOOKS_PER_S)
         announcement = replace(announcement, spread_s=round(spread_s, 1))
+        self._announced[announcement.channel] = announcement
+        self._publish(announcement.channel, announcement)
 
     def set_credit(self, credit: int) -> None:
         """How many rows each device may have outstanding from now on; 0 holds all uploads back."""
