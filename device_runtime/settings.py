@@ -57,8 +57,9 @@ class Settings:
             its clones' screens again wherever they are wanted.
         screens_when: what must be true of the phone while they are sent: always, charging, wifi,
             charging_or_wifi or charging_and_wifi.
-        screens_width_px: sent screens are at most so wide; 0 sends them as wide as they are.
-        screens_quality: of lossy WebP, 1 to 100; 0 keeps every pixel.
+        screens_width_px: the shorter side of sent screens, at most; 0 sends them as they are.
+        screens_quality: of lossy WebP, which screens with photographs become, 1 to 100; flat
+            ones become few colours. 0 keeps every pixel of all.
         screens_quota_mb: room for pictures on the device's disk, in millions of bytes.
     """
 
@@ -86,7 +87,7 @@ class Settings:
     permit_s: float = 0.0
     upload_screens: bool = False
     screens_when: ScreensWhen = ScreensWhen.CHARGING_OR_WIFI
-    screens_width_px: int = 540
+    screens_width_px: int = 360
     screens_quality: int = 50
     screens_quota_mb: int = 256
 
