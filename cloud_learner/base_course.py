@@ -41,7 +41,7 @@ class CourseSettings:
         patience: checks without a better one after which the course ends; 0 for never.
         focus: how much more often than a solved template one that always fails is drawn: 1 + focus
             times.
-        save_every: updates between two saved states.
+        save_every, save_every_cpu_s: updates and CPU seconds between two saved states, at most.
     """
 
     chunks: int = 1
@@ -49,6 +49,7 @@ class CourseSettings:
     patience: int = 0
     focus: float = 0.0
     save_every: int = 200
+    save_every_cpu_s: float = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,7 @@ class BaseCourse:
         self._check = check
         self.budget = budget
         self._at = _Progress()
+        self._saved_at_cpu_s = budget.cpu_s
 
     @property
     def progress(self) -> float:
@@ -165,7 +167,8 @@ class BaseCourse:
         """The trained network, in evaluation mode: the best checked one where it may end early.
 
         Args:
-            state_file: where the state is saved; it is gone on from where it is there already.
+            state_file: where the state is saved, at the end too; it is gone on from where it is
+                there already, and its owner removes it.
             identity: what the course is; a state of another one is refused.
 
         Raises:
@@ -183,13 +186,17 @@ class BaseCourse:
             self._after_update(watch, state_file, identity)
         if self.settings.check_every and not self.ended_early and not self._is_checked:
             self._checked(watch)
+        if state_file is not None:
+            self._save(state_file, identity)
         return self._best()
 
     def _after_update(self, watch: Watch, state_file: Path | None, identity: str) -> None:
         settings, updates = self.settings, self.training.updates
         if settings.check_every and updates % settings.check_every == 0:
             self._checked(watch)
-        if state_file is not None and updates % settings.save_every == 0:
+        since_s = self.budget.cpu_s - self._saved_at_cpu_s
+        is_due = updates % settings.save_every == 0 or since_s >= settings.save_every_cpu_s
+        if state_file is not None and is_due:
             self._save(state_file, identity)
 
     def _due(self, progress: float) -> Iterator[int]:
@@ -255,6 +262,7 @@ class BaseCourse:
         buffer = io.BytesIO()
         torch.save(content, buffer)
         write_durably(path, buffer.getvalue())
+        self._saved_at_cpu_s = self.budget.cpu_s
 
     def _restore(self, path: Path, identity: str) -> None:
         content = _read(path, identity)
@@ -272,6 +280,7 @@ class BaseCourse:
         self._weigh()
         self.training.restore(content["training"])
         self.budget.add(**content["spent"])
+        self._saved_at_cpu_s = self.budget.cpu_s
 
 
 def _read(path: Path, identity: str) -> dict[str, Any]:  # Any: torch's own nested states

@@ -22,6 +22,7 @@ from exporters.families.layout_t5 import FAMILY, LayoutT5, LayoutT5Config
 from exporters.graph_cache import exported_once
 from exporters.onnx_graph import export_base
 from exporters.shipped import CARD_FILE, DEFAULT_BASE_DIR, GRAPH_VERSION, GRAPHS_DIR
+from sync.durable_file import write_durably
 from sync.policy_io import POLICY_IO_VERSION
 
 if TYPE_CHECKING:
@@ -58,12 +59,11 @@ def save_base(network: LayoutT5, directory: Path, card: Mapping[str, Any]) -> st
     Args:
         card: how it was made: data, seeds, command, test figures; kept as it is.
     """
-    directory.mkdir(parents=True, exist_ok=True)
     digest = base_digest(network)
     weights = save(_half(network))
-    (directory / _WEIGHTS_FILE).write_bytes(weights)
+    write_durably(directory / _WEIGHTS_FILE, weights)
     text = json.dumps({**card, **_identity(network.config), "digest": digest}, indent=2)
-    (directory / CARD_FILE).write_text(text + "\n", encoding="utf-8")
+    write_durably(directory / CARD_FILE, f"{text}\n".encode())
     return digest
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from outrider.base_demonstrations import play_chunk, taught
+from outrider.base_demonstrations import SEEDS_PER_RUN, play_chunk, taught
 from outrider.base_recipe import Recipe
 from outrider.errors import MisuseError
 from outrider.options import Json
@@ -35,7 +36,8 @@ def train(
     ] = "settings,contacts,clock",
     size: Annotated[str, typer.Option("--size", help="S, M or L: 1, 3 or 10 M weights.")] = "S",
     demos: Annotated[
-        int, typer.Option("--demos", min=1, help="Oracle episodes of each template.")
+        int,
+        typer.Option("--demos", min=1, max=SEEDS_PER_RUN, help="Oracle episodes of each template."),
     ] = 120,
     chunk: Annotated[int, typer.Option("--chunk", min=1, help="Of these, played at a time.")] = 20,
     window: Annotated[
@@ -87,8 +89,6 @@ def train(
 
     A command that was killed goes on from its last saved state when it is given again.
     """
-    if target.exists() and not target.is_dir():
-        raise MisuseError(f"{target} is a file: name a folder with --out")
     recipe = Recipe(
         apps=_suites(apps),
         size=_size(size),
@@ -109,6 +109,7 @@ def train(
     )
     from cloud_learner.budget import Budget
 
+    _claim(target)
     budget = Budget(cpu_s=cpu_s, minutes=minutes)
     _make(recipe, target, budget, test_n=test_n, out=Output(json_lines=json))
 
@@ -123,20 +124,41 @@ def _suites(apps: str) -> tuple[str, ...]:
     known = suites()
     teaching = tuple(name for name in known if taught((name,)))
     names = tuple(dict.fromkeys(name.strip() for name in apps.split(",") if name.strip()))
-    if names == (ALL,):
-        return teaching
-    unknown = [name for name in names if name not in known]
+    unknown = [name for name in names if name not in (*known, ALL)]
     if unknown or not names:
         raise MisuseError(
             f"no app is called {', '.join(unknown) or 'nothing'}; "
-            f"there are {', '.join((*known, ALL))}"
+            f"there are {', '.join((*teaching, ALL))}"
         )
+    if ALL in names:
+        return teaching
     barren = [name for name in names if name not in teaching]
     if barren:
         raise MisuseError(
             f"other suites hold all tasks of {', '.join(barren)}: leave it out of --apps"
         )
     return names
+
+
+def _claim(target: Path) -> None:
+    """Make the folder for the base, unless there is something in it that would be lost.
+
+    Raises: MisuseError: it holds a base, is a file, or cannot be written to.
+    """
+    from exporters.shipped import CARD_FILE
+
+    if target.exists() and not target.is_dir():
+        raise MisuseError(f"{target} is a file: name a folder with --out")
+    if (target / CARD_FILE).exists() and not (target / STATE_FILE).exists():
+        raise MisuseError(f"{target} holds a base: name another folder with --out, or remove it")
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=target):
+            pass
+    except OSError as error:
+        raise MisuseError(
+            f"{target} cannot be written to ({error.strerror}): name another folder with --out"
+        ) from error
 
 
 def _size(name: str) -> str:
@@ -168,10 +190,10 @@ def _make(recipe: Recipe, target: Path, budget: Budget, *, test_n: int, out: Out
     card = _card(course, recipe)
     digest = save_base(network, target, card)
     graphs = save_graphs(target)
-    (target / STATE_FILE).unlink(missing_ok=True)
     found = test(graphs, recipe.apps, test_n, out)
     tested = {"split": Split.TEST.value, "seed_base": TEST_SEED_BASE, **found}
     save_base(network, target, {**card, "test": tested})
+    (target / STATE_FILE).unlink()
     out.rows("template", template_rows(found), title="test split, by template")
     out.summary(
         out=target,

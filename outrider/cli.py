@@ -211,6 +211,9 @@ def run(arguments: Sequence[str]) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         return _reader_left()
+    except OSError as error:  # a full disk, a folder without rights: where no part said it better
+        print_error(f"{error}: see that there is room, and that the path can be read and written")
+        return 1
     except typer.TyperException as error:
         print_error(f"{error.format_message()} (outrider --help lists the commands)")
         return error.exit_code

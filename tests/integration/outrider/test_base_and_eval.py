@@ -127,6 +127,22 @@ def test_misuse_of_base_train_leaves_nothing_behind(tmp_path, capsys, options, t
     assert not target.exists()
 
 
+def test_a_base_is_never_written_over(base, capsys):
+    before = (base / "weights.safetensors").read_bytes()
+    code, rows, errors = run_json(capsys, *TRAIN, "--out", base)
+    assert (code, rows) == (2, [])
+    assert "holds a base" in errors
+    assert (base / "weights.safetensors").read_bytes() == before
+    assert not (base / "training.pt").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_anything_is_played(tmp_path, capsys):
+    (tmp_path / "file").write_text("x")
+    code, rows, errors = run_json(capsys, *TRAIN, "--out", tmp_path / "file" / "base")
+    assert (code, rows) == (2, [])
+    assert "cannot be written to" in errors
+
+
 def test_base_is_evaluated_alike_whatever_the_batch(base, policy, capsys):
     options = ("eval", "--suite", "clock", "--n", 12, "--seed-base", 900, "--base", base)
     alone = run_json(capsys, *options, "--seats", 1, "--temperature", 1)

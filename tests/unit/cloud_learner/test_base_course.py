@@ -1,5 +1,7 @@
 """The course of base training: chunks on time, checks, focus, early end, and going on."""
 
+import itertools
+
 import pytest
 import torch
 
@@ -118,6 +120,28 @@ def test_killed_course_comes_to_the_same_weights(chunks, tmp_path, killed_at):
     assert second.resumed == [resumed_at]
     assert second.updates == whole.updates[resumed_at:]
     assert base_digest(network) == base_digest(wanted)
+
+
+def test_course_that_was_killed_while_it_was_tested_learns_nothing_again(chunks, tmp_path):
+    state, again = tmp_path / "training.pt", Recorder()
+    options = {"check_every": 6, "patience": 5}
+    wanted = course_of(chunks, success=[0.6, 0.5], **options).run(Recorder().watch(), state, "a")
+    digest = base_digest(wanted)
+    network = course_of(chunks, **options).run(again.watch(), state, "a")
+
+    assert (again.resumed, again.updates, again.checks) == ([UPDATES], [], [])
+    assert base_digest(network) == digest
+
+
+def test_state_is_saved_by_cpu_time_where_updates_are_slow(chunks, tmp_path):
+    state, first, second = tmp_path / "training.pt", Recorder(kill_at=8), Recorder()
+    seconds = itertools.count(0.0, 5.0)
+    budget = Budget(cpu_clock=lambda: next(seconds))
+    with pytest.raises(KilledError):
+        course_of(chunks, budget=budget).run(first.watch(), state, "a")
+    course_of(chunks).run(second.watch(), state, "a")
+
+    assert 0 < second.resumed[0] < 8
 
 
 def test_course_that_gets_no_better_ends_with_its_best_weights(chunks):
