@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -39,7 +39,7 @@ from device_runtime.shadow_run import Shadow, logged_screens
 from device_runtime.shadow_sides import ShownIn, Sides, shown_in, sides_of
 from device_runtime.slots import PhoneBase
 from device_runtime.supervisor import DeviceParts, Report, Table
-from device_runtime.transitions import Transition
+from device_runtime.transitions import TransitionOutbox
 from device_runtime.vitals import VitalSigns
 from outrider.enrolled import credentials_of, server_clock_of, transport_of
 from outrider.errors import MisuseError
@@ -53,9 +53,7 @@ from sync.adapter_file import AdapterFile, FloatArray
 from sync.broker_address import MqttAddress, parse_url
 from sync.clock import Clock, SystemClock
 from sync.cohorts import CohortPhone, phone_of_birth
-from sync.database import open_database, transaction
 from sync.messages import Birth, Role
-from sync.outbox import enqueue
 from sync.policy_io import POLICY_IO_VERSION
 from sync.published import is_large_target
 from sync.resumed_fetch import LeastRate, ResumedFetch
@@ -287,6 +285,7 @@ def assemble(
             clock=clock,
             refresh_every_s=settings.refresh_every_s,
             trial_episodes=settings.trial_episodes,
+            brought=session.look_up,
         ),
         wire=session,
         birth=birth,
@@ -392,13 +391,6 @@ def _installer(
         return None
 
     clock = SystemClock()
-
-    def report(transition: Transition) -> None:
-        # Called on the follower's thread, so through a connection of its own.
-        with closing(open_database(settings.database)) as conn, transaction(conn):
-            enqueue(conn, transition.event(), created_at_ms=clock.wall_ms())
-        session.wake()
-
     return Installer(
         settings.phone_dir,
         TrustedClient(
@@ -414,6 +406,6 @@ def _installer(
         base=PhoneBase(policy.base_digest, policy.policy_io_version),
         probe=policy.probe,
         shadow=shadow,
-        report=report,
+        report=TransitionOutbox(settings.database, clock=clock, wake=session.wake),
         clock=clock,
     )
