@@ -20,6 +20,7 @@ from sync.clock import Clock
 from sync.errors import IntegrityError
 from sync.messages import ReleaseAnnouncement
 from sync.releases import CHANNELS, roll_back_of
+from sync.runtime_level import runtime_needed
 from sync.vocabulary import Release, ReleaseId
 
 _log = structlog.get_logger()
@@ -140,5 +141,6 @@ class Publishing:
             data_watermark=row.watermark,
             quantisation=content.quantisation,
             notes=f"{row.kind} adapter {row.adapter}",
+            min_runtime=runtime_needed(data, policy_io_version=content.policy_io_version),
         )
         return release, data

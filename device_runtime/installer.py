@@ -38,6 +38,7 @@ from sync.clock import Clock, SystemClock
 from sync.cohorts import CohortPhone
 from sync.errors import RejectedError
 from sync.releases import Bundle, Reason, read_bundle
+from sync.runtime_level import RUNTIME_LEVEL
 from sync.trust import TrustedClient, enrol_root
 from sync.vocabulary import FACTORY_RELEASE, Release
 
@@ -77,6 +78,7 @@ class Installer:
         report: gets each transition, in order.
         trial_loads: how often a release may be loaded before it must have been committed.
         free: how many bytes the phone's disk has free; asked of the disk where not given.
+        runtime: level of the phone's program.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class Installer:
         clock: Clock | None = None,
         trial_loads: int = 3,
         free: Callable[[], int] | None = None,
+        runtime: int = RUNTIME_LEVEL,
     ) -> None:
         if trial_loads < 1:
             raise ValueError(f"a trial needs at least one load, got {trial_loads}")
@@ -106,6 +109,7 @@ class Installer:
             self._bases,
             client,
             partial(free_bytes, phone_dir) if free is None else free,
+            runtime,
         )
         self._acting = ActingRelease(self._slots, self._judge, self._enter, trial_loads)
         self._trial = TrialStart(

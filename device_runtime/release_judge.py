@@ -14,6 +14,7 @@ from device_runtime.free_space import require_space
 from device_runtime.held_bases import HeldBases
 from device_runtime.slots import Slots, SlotState
 from sync.releases import require_fits, require_newer
+from sync.runtime_level import RUNTIME_LEVEL
 from sync.trust import TrustedClient
 from sync.vocabulary import Release
 
@@ -24,12 +25,14 @@ class ReleaseJudge:
 
     Attributes:
         free: how many bytes the phone's disk has free.
+        runtime: level of the phone's program.
     """
 
     slots: Slots
     bases: HeldBases
     client: TrustedClient
     free: Callable[[], int]
+    runtime: int = RUNTIME_LEVEL
 
     def require_worth_fetching(self, state: SlotState, release: Release) -> None:
         """Nothing where what a channel points to may be downloaded.
@@ -75,6 +78,7 @@ class ReleaseJudge:
             base_digest=state.base.digest,
             policy_io_version=state.base.policy_io_version,
             others=(digest,) if held else (),
+            runtime=self.runtime,
         )
 
     def require_space(self, adapter_bytes: int, base_bytes: int | None) -> None:

@@ -112,15 +112,15 @@ def _described(
     Raises: MisuseError: the adapter is not one of this base.
     """
     from sync.adapter_file import adapter_digest, pack, unpack
-    from sync.base_file import packed_base_digest
+    from sync.base_file import packed_base_facts
     from sync.clock import SystemClock
     from sync.errors import RejectedError
-    from sync.policy_io import POLICY_IO_VERSION
+    from sync.runtime_level import runtime_needed
     from sync.vocabulary import FACTORY_RELEASE, Release, ReleaseId, new_uuid7
 
-    digest = packed_base_digest(packed)
+    digest, policy_io_version = packed_base_facts(packed)
     if adapter is None:
-        content = pack({}, base_digest=digest, policy_io_version=POLICY_IO_VERSION)
+        content = pack({}, base_digest=digest, policy_io_version=policy_io_version)
     else:
         try:
             content = adapter.read_bytes()
@@ -135,17 +135,23 @@ def _described(
             f"{adapter} is for base {opened.base_digest[:12]}, this one is {digest[:12]}: "
             "train one for it"
         )
+    if opened.policy_io_version != policy_io_version:
+        raise MisuseError(
+            f"{adapter} is for {opened.policy_io_version}, this base for {policy_io_version}: "
+            "train one for it"
+        )
     release = Release(
         id=ReleaseId(new_uuid7()),
         version=version,
         base_digest=digest,
         adapter_digest=adapter_digest(content),
         adapter_size_bytes=len(content),
-        policy_io_version=opened.policy_io_version,
+        policy_io_version=policy_io_version,
         created_at_ms=SystemClock().wall_ms(),
         parent=FACTORY_RELEASE if parent is None else parent,
         quantisation=opened.quantisation,
         notes=f"base {digest[:12]}",
+        min_runtime=runtime_needed(content, policy_io_version=policy_io_version),
         extra={"base": "new"},
     )
     return release, content

@@ -201,6 +201,17 @@ def unpack(data: bytes) -> AdapterFile:
     )
 
 
+def form_of(data: bytes) -> int:
+    """Which form an adapter file has: 1 or 2.
+
+    Raises: RejectedError: "malformed" where it is none.
+    """
+    version = _SCHEMA_VERSIONS.get(data[: len(_MAGIC)])
+    if version is None:
+        raise _rejected("this is not an adapter file", "malformed")
+    return version
+
+
 def adapter_digest(data: bytes) -> str:
     """SHA-256 (hex) of an adapter file, as releases name it."""
     return hashlib.sha256(data).hexdigest()
@@ -227,8 +238,8 @@ def _split(data: bytes) -> tuple[_Header, bytes]:
     if len(data) > MAX_FILE_BYTES:
         raise _rejected(f"{len(data)} bytes are more than an adapter file may hold", "too_large")
     start = len(_MAGIC) + 4
-    version = _SCHEMA_VERSIONS.get(data[: len(_MAGIC)])
-    if len(data) < start or version is None:
+    version = form_of(data)
+    if len(data) < start:
         raise _rejected("this is not an adapter file", "malformed")
     (length,) = struct.unpack_from("<I", data, len(_MAGIC))
     if length > MAX_HEADER_BYTES or start + length > len(data):

@@ -57,6 +57,18 @@ def packed_base_digest(data: bytes) -> str:
     return _digest_in(_contents(data)[DESCRIPTION])
 
 
+def packed_base_facts(data: bytes) -> tuple[str, str]:
+    """Digest and policy_io version of the base in `data`, which must be whole.
+
+    Raises: RejectedError: as `unpack_base`; "malformed" where it does not say them.
+    """
+    described = json.loads(_contents(data)[DESCRIPTION])
+    digest, version = described.get("digest"), described.get("policy_io_version")
+    if not isinstance(digest, str) or not isinstance(version, str) or not version:
+        raise _rejected(f"{DESCRIPTION} names no digest or encoding", Reason.MALFORMED)
+    return digest, version
+
+
 def unpack_base(data: bytes, folder: Path, *, digest: str) -> None:
     """Put the files of a base into a new folder.
 

@@ -26,11 +26,10 @@ import msgspec
 
 from sync.cohorts import CohortPhone, StagedOffer
 from sync.errors import RejectedError
+from sync.runtime_level import RUNTIME_LEVEL
 from sync.vocabulary import Release, ReleaseId
 
 SCHEMA_VERSION = 1
-RUNTIME_LEVEL = 1
-"""What this program's phones can run: one more whenever releases may rely on something new."""
 CHANNELS = ("canary", "beta", "stable")
 RELEASE_ENTRY = "release.json"
 ADAPTER_ENTRY = "adapter.bin"

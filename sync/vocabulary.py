@@ -496,7 +496,7 @@ class Release:
         policy_io_version: encoding and grammar that the adapter was trained with.
         parent: release that training started from.
         data_watermark: highest row of the cloud's episode table that was trained on.
-        min_runtime: lowest `sync.releases.RUNTIME_LEVEL` of a phone that can run it.
+        min_runtime: lowest `sync.runtime_level.RUNTIME_LEVEL` of a phone that can run it.
     """
 
     id: ReleaseId

@@ -18,12 +18,16 @@ from cloud_learner.publishing import Publishing
 from cloud_learner.release_store import ReleaseState, ReleaseStore
 from cloud_learner.settings import CampaignSettings, DispatchSettings, GateSettings
 from cloud_learner.store import Database, sqlite_url
+from device_runtime.installer import Installer, enrol
+from device_runtime.slots import PhoneBase
 from sync.adapter_file import pack
 from sync.clock import ManualClock
 from sync.errors import IntegrityError, LinkLostError, RejectedError
 from sync.messages import Birth, EpisodeUpload, Role
 from sync.repository import Repository
+from sync.runtime_level import RUNTIME_LEVEL
 from sync.session import Received
+from sync.trust import TrustedClient
 from sync.vocabulary import (
     DeviceId,
     EndReason,
@@ -186,6 +190,28 @@ def test_the_warm_up_release_reaches_canary_then_stable(cloud):
     assert cloud.signer.channel("stable").release_id == "r0001"
     assert cloud.downlink.announced == [("canary", "r0001"), ("stable", "r0001")]
     assert (cloud.folder / "releases" / "r0001.zip").is_file()
+
+
+@pytest.mark.parametrize(("runtime", "outcome"), [(0, "runtime_too_old"), (RUNTIME_LEVEL, None)])
+def test_a_phone_whose_program_is_too_old_downloads_no_adapter(cloud, runtime, outcome):
+    cloud.learn()
+    asked = []
+
+    def fetch(path):
+        asked.append(path)
+        return [cloud.signer.read(path)]
+
+    phone = cloud.folder / "phone"
+    enrol(phone, cloud.signer.root_bytes, PhoneBase(digest="b" * 64, policy_io_version="1"))
+    installer = Installer(
+        phone, TrustedClient(phone / "trust", fetch, clock=cloud.clock), runtime=runtime
+    )
+
+    came = installer.refresh("stable")
+
+    assert (came.applied, came.reason) == (outcome is None, outcome)
+    downloaded = any(path.endswith(".adapter.bin") for path in asked)
+    assert downloaded == (outcome is None)
 
 
 def test_a_bad_adapter_is_stopped_at_the_canary_and_rolled_back(cloud):

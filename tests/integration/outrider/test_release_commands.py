@@ -23,6 +23,7 @@ from sync.adapter_file import adapter_digest, pack
 from sync.policy_io import POLICY_IO_VERSION
 from sync.published import PublishedReleases
 from sync.releases import read_bundle
+from sync.text_policy_io import AUTOUI
 from sync.trust import Repository
 from sync.vocabulary import Release, ReleaseId
 
@@ -194,6 +195,37 @@ def test_a_base_that_phones_have_is_not_sent_again(capsys, fleet, graphs):
     assert code == 0
     assert (first[-1]["base_is_new"], second[-1]["base_is_new"]) == (True, False)
     assert read_bundle(Path(second[-1]["bundle"])).base is None
+
+
+@pytest.fixture
+def text_graphs(graphs, tmp_path):
+    """A base that says of itself that it writes its actions as text."""
+    folder = shutil.copytree(graphs, tmp_path / "texts")
+    described = json.loads((folder / "base.json").read_text())
+    described["policy_io_version"] = AUTOUI.version
+    (folder / "base.json").write_text(json.dumps(described))
+    return folder
+
+
+def test_a_base_without_an_adapter_is_released_for_its_own_encoding(capsys, fleet, text_graphs):
+    options = ("release", "publish", "--base", text_graphs, "--data", fleet.folder)
+    code, lines, errors = run_json(capsys, *options)
+    assert (code, errors) == (0, "")
+    release = PublishedReleases(fleet.folder / "tuf").release(lines[-1]["release_id"])
+    assert release.policy_io_version == AUTOUI.version
+    assert release.min_runtime == 1
+
+
+def test_an_adapter_of_another_encoding_than_its_base_is_one_line(
+    capsys, fleet, text_graphs, tmp_path
+):
+    digest = json.loads((text_graphs / "base.json").read_text())["digest"]
+    file = tmp_path / "adapter.bin"
+    file.write_bytes(pack({}, base_digest=digest, policy_io_version=POLICY_IO_VERSION))
+    options = ("publish", "--base", text_graphs, "--adapter", file, "--data", fleet.folder)
+    code, lines, errors = run_json(capsys, "release", *options)
+    assert (code, lines) == (2, [])
+    assert f"is for {POLICY_IO_VERSION}, this base for {AUTOUI.version}" in errors
 
 
 @pytest.mark.parametrize("mistake", ["adapter", "base", "channel", "release", "running", "data"])

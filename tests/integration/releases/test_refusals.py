@@ -5,7 +5,7 @@ import pytest
 from device_runtime.errors import InstallError
 from device_runtime.free_space import needed_bytes
 from device_runtime.installer import Installer
-from sync.releases import RUNTIME_LEVEL
+from sync.runtime_level import RUNTIME_LEVEL
 
 pytestmark = pytest.mark.integration
 
