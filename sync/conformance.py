@@ -33,7 +33,7 @@ from sync.conformance_bench import (
     made_up_names,
 )
 from sync.conformance_probe import Refused
-from sync.errors import BrokerError, LinkLostError, RejectedError
+from sync.errors import BrokerError, RejectedError, TransientError
 from sync.messages import Birth
 from sync.requirements import REQUIREMENTS
 
@@ -76,7 +76,7 @@ def _checked(bench: Bench, requirement: str) -> tuple[Outcome, str]:
         return Outcome.PASS, check(bench)
     except NotApplicable as why:
         return Outcome.NOT_APPLICABLE, str(why)
-    except (Failed, Refused, LinkLostError) as why:
+    except (Failed, Refused, TransientError, RejectedError) as why:
         return Outcome.FAIL, str(why)
 
 

@@ -58,6 +58,7 @@ class Bench:
         accounts: the broker's accounts, where the kit may make and remove one.
         patience_s: how long what a broker may do by itself (repeat, end a connection) is waited
             for.
+        wait_s: how long what must come is waited for.
     """
 
     service: MqttAddress
@@ -65,6 +66,7 @@ class Bench:
     devices: tuple[MqttAddress, MqttAddress] | None = None
     accounts: BrokerAccounts | None = None
     patience_s: float = 12.0
+    wait_s: float = 30.0
     names: tuple[str, str] = field(default_factory=made_up_names)
 
     def cloud(self) -> ProbeClient:

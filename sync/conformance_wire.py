@@ -33,10 +33,8 @@ from sync.ports import Connected
 from sync.session import CloudSession, DeviceSession, Received
 from sync.vocabulary import Assignment, AssignmentId, DeviceId
 
-_WAIT_S: Final = 30.0
 _QUIET_S: Final = 1.0
 _TRIES: Final = 10
-_AGAIN_S: Final = 3.0
 _ROWS: Final = 40
 _FILE_BYTES: Final = 200_000
 
@@ -46,6 +44,7 @@ class _Cloud:
     """A cloud that keeps what the kit's devices say, and takes nothing from others."""
 
     names: tuple[str, str]
+    wait_s: float
     rows: dict[tuple[str, int], Message] = field(default_factory=dict)
     arrived: int = 0
     failures_left: int = 0
@@ -65,11 +64,11 @@ class _Cloud:
             self.heard.put(one)
         return {}
 
-    def next(self, wanted: type[Message], *, wait_s: float = _WAIT_S) -> Received | None:
+    def next(self, wanted: type[Message], *, wait_s: float | None = None) -> Received | None:
         """The next message of a type, or None."""
         with suppress(queue.Empty):
             while True:
-                got = self.heard.get(timeout=wait_s)
+                got = self.heard.get(timeout=self.wait_s if wait_s is None else wait_s)
                 if isinstance(got.message, wanted):
                     return got
         return None
@@ -80,7 +79,7 @@ class _Rig:
 
     def __init__(self, bench: Bench, folder: Path, closing: ExitStack) -> None:
         self.bench = bench
-        self.cloud = _Cloud(bench.names)
+        self.cloud = _Cloud(bench.names, bench.wait_s)
         self.served = folder / "served"
         self.served.mkdir()
         self._folder = folder
@@ -95,7 +94,7 @@ class _Rig:
         )
         self.session.start()
         closing.callback(self.session.close)
-        expect(self.session.wait_connected(_WAIT_S), "the cloud's session did not connect")
+        expect(self.session.wait_connected(bench.wait_s), "the cloud's session did not connect")
 
     def device(
         self,
@@ -117,7 +116,7 @@ class _Rig:
         )
         session.start()
         self._closing.callback(session.close)
-        expect(session.wait_connected(_WAIT_S), "the device's session did not connect")
+        expect(session.wait_connected(self.bench.wait_s), "the device's session did not connect")
         return session, transport
 
     def put(self, count: int) -> None:
@@ -154,12 +153,17 @@ def nothing_waits_for_who_is_away(bench: Bench) -> str:
                 cloud.publish(topic, said)
         events: queue.SimpleQueue[object] = queue.SimpleQueue()
         transport.connect(events.put)
-        expect(events.get(timeout=_WAIT_S) == Connected(), "the device did not connect")
+        expect(_next(events, bench.wait_s) == Connected(), "the device did not connect")
         transport.subscribe(filters)
-        with suppress(queue.Empty):
-            expect(not events.get(timeout=_QUIET_S), "a message was kept for it")
+        expect(_next(events, _QUIET_S) is None, "a message was kept for it")
         transport.close()
     return ""
+
+
+def _next(events: queue.SimpleQueue[object], wait_s: float) -> object | None:
+    with suppress(queue.Empty):
+        return events.get(timeout=wait_s)
+    return None
 
 
 @checks("OR-ACK-1")
@@ -173,7 +177,7 @@ def rows_arrive_through_broken_connections(bench: Bench) -> str:
             transport.cut()
         rig.put(_ROWS - 3 * (_ROWS // 4))
         device.wake()
-        expect(device.wait_drained(_WAIT_S), "rows were left in the outbox")
+        expect(device.wait_drained(bench.wait_s), "rows were left in the outbox")
         numbers = len(rig.cloud.rows)
         expect(numbers == _ROWS, f"{numbers} of {_ROWS} rows are in the cloud")
         return f"{_ROWS} rows in {rig.cloud.arrived} messages"
@@ -187,7 +191,7 @@ def rows_are_answered_after_the_commit(bench: Bench) -> str:
         rig.cloud.failures_left = 1
         rig.put(2)
         device.wake()
-        expect(device.wait_drained(_WAIT_S), "rows were left in the outbox")
+        expect(device.wait_drained(bench.wait_s), "rows were left in the outbox")
         expect(len(rig.cloud.rows) == 2, "rows are missing in the cloud")
         expect(rig.session.stats().counters.postponed, "the first try was not put off")
         expect(device.stats().counters.resent, "the rows were not sent again")
@@ -220,7 +224,7 @@ def a_birth_is_answered(bench: Bench) -> str:
     with _rig(bench) as rig:
         answered = threading.Event()
         rig.device(heard=answered.set)
-        expect(answered.wait(_WAIT_S), "the birth was not answered")
+        expect(answered.wait(bench.wait_s), "the birth was not answered")
     return ""
 
 
@@ -230,14 +234,14 @@ def an_assignment_that_comes_twice_is_played_once(bench: Bench) -> str:
     batch = AssignmentBatch(assignments=(Assignment(AssignmentId(secrets.token_hex(8))),))
     with _rig(bench) as rig:
         device, _ = rig.device()
-        accepted = 0
+        accepted, again_s = 0, bench.wait_s / _TRIES
         for _ in range(_TRIES):  # the first can come before the device's subscription stands
             rig.session.send(bench.names[0], batch)
-            accepted += rig.cloud.next(AssignmentsAccepted, wait_s=_AGAIN_S) is not None
+            accepted += rig.cloud.next(AssignmentsAccepted, wait_s=again_s) is not None
             if accepted == 2:
                 break
         expect(accepted == 2, f"the assignment was accepted {accepted} times")
-        expect(device.next_message(_WAIT_S) == batch, "the assignment was not handed on")
+        expect(device.next_message(bench.wait_s) == batch, "the assignment was not handed on")
         expect(device.next_message(0.0) is None, "the assignment was handed on twice")
     return ""
 
@@ -248,7 +252,7 @@ def nothing_outside_the_folder_is_served(bench: Bench) -> str:
     with _rig(bench) as rig:
         device, _ = rig.device()
         try:
-            list(device.fetch("../device.db"))
+            list(device.fetch("../device.db", stall_timeout_s=bench.wait_s))
         except RejectedError as error:
             expect(error.reason == "missing", f"it was refused as {error.reason}")
             return ""
@@ -263,7 +267,8 @@ def a_file_arrives_byte_for_byte(bench: Bench) -> str:
     with _rig(bench) as rig:
         device, _ = rig.device()
         (rig.served / "adapter.bin").write_bytes(data)
-        expect(b"".join(device.fetch("adapter.bin")) == data, "other bytes arrived")
+        came = b"".join(device.fetch("adapter.bin", stall_timeout_s=bench.wait_s))
+        expect(came == data, "other bytes arrived")
     return f"{_FILE_BYTES} bytes"
 
 
@@ -275,7 +280,7 @@ def a_late_device_hears_of_the_release(bench: Bench) -> str:
     with _rig(bench, topics.build(bench.fleet, topics.RELEASE, channel)) as rig:
         rig.session.announce(said)
         device, _ = rig.device(channel=channel)
-        expect(device.next_message(_WAIT_S) == said, "the announcement did not arrive")
+        expect(device.next_message(bench.wait_s) == said, "the announcement did not arrive")
     return ""
 
 
@@ -288,7 +293,7 @@ def a_stop_waits_for_an_absent_device(bench: Bench) -> str:
         rig.session.send(bench.names[0], stop)
         rig.device(control=said.put)
         with suppress(queue.Empty):
-            expect(said.get(timeout=_WAIT_S) == stop, "another command arrived")
+            expect(said.get(timeout=bench.wait_s) == stop, "another command arrived")
             return ""
     expect(condition=False, otherwise="the stop did not arrive")
     return ""

@@ -532,6 +532,11 @@ REQUIREMENTS: Final = (
         Party.BROKER,
         "An account that is removed MUST be refused, and its live connection MUST end.",
     ),
+    Requirement(
+        "OR-BRK-17",
+        Party.BROKER,
+        "A device MUST reach the cloud, and the cloud a device, on every topic of the table.",
+    ),
 )
 """Every requirement; the order is that of the docs."""
 

@@ -24,7 +24,16 @@ from tests.conftest import require
 
 NAMES = ("phone-1", "phone-2")
 PERMISSIONS = ("OR-BRK-11", "OR-BRK-12", "OR-BRK-13", "OR-BRK-14", "OR-OWN-2")
-QUICK = ("OR-BRK-1", "OR-BRK-2", "OR-BRK-7", "OR-BRK-8", "OR-BRK-16", "OR-ASG-2", *PERMISSIONS)
+QUICK = (
+    "OR-BRK-1",
+    "OR-BRK-2",
+    "OR-BRK-7",
+    "OR-BRK-8",
+    "OR-BRK-16",
+    "OR-BRK-17",
+    "OR-ASG-2",
+    *PERMISSIONS,
+)
 
 
 @pytest.fixture(params=FAST_WAYS, scope="module")
