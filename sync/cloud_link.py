@@ -115,6 +115,7 @@ class CloudCounters:
         withheld: messages that their addressee's version does not know, which were not sent.
         postponed: messages that could not be stored at once.
         stale: messages of a connection that was lost before they were looked at.
+        repeats: copies of messages that still waited here, which the broker sent again.
         shed: messages that nobody sends again, and that could not be kept until they were stored.
     """
 
@@ -133,6 +134,7 @@ class CloudCounters:
     unknown_fields: int = 0
     stale: int = 0
     withheld: int = 0
+    repeats: int = 0
     shed: int = 0
 
 

@@ -53,6 +53,7 @@ from sync.ports import (
 )
 from sync.server_clock import ServerClock
 from sync.session_loop import Item, SessionLoop, nothing
+from sync.unanswered import UnansweredOnce
 from sync.vocabulary import new_uuid7
 
 __all__ = [
@@ -322,8 +323,9 @@ class CloudSession:
     ) -> None:
         boot_id = new_id()
         self._items: queue.SimpleQueue[Item] = queue.SimpleQueue()
+        self._transport = UnansweredOnce(transport)
         self._link = CloudLink(
-            transport=transport,
+            transport=self._transport,
             sink=self._offer,
             fleet=fleet,
             shards=shards,
@@ -395,7 +397,11 @@ class CloudSession:
             connects=self._link.connection.connects,
             last_error=self._link.connection.last_error,
             devices=self._link.devices,
-            counters=replace(self._link.counters, shed=self._link.counters.shed + self._shed),
+            counters=replace(
+                self._link.counters,
+                shed=self._link.counters.shed + self._shed,
+                repeats=self._transport.repeats,
+            ),
         )
 
     def _offer(self, event: TransportEvent) -> None:

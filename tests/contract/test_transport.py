@@ -272,6 +272,7 @@ def test_what_was_not_acknowledged_comes_again_and_says_so(world, cloud, phone, 
     world.redeliver()
     again = cloud.next()
     assert (again.payload, first.redelivered, again.redelivered) == (b"once", False, True)
+    assert again.receipt == first.receipt
     cloud.transport.acknowledge(again)
 
 
