@@ -24,7 +24,7 @@ from cloud_learner.campaign import Phase
 from cloud_learner.campaign_store import CampaignStore
 from cloud_learner.director import Director, Notice
 from cloud_learner.enroller import Admission, Enroller
-from cloud_learner.errors import ApiAddressInUseError
+from cloud_learner.errors import ApiAddressInUseError, SettingsError
 from cloud_learner.fleet_carrier import FleetCarrier
 from cloud_learner.fleet_desk import FleetDesk
 from cloud_learner.ingest import Ingest
@@ -170,7 +170,9 @@ class CloudService:
     def start(self) -> int:
         """Open the API and connect to the broker; returns the API's port.
 
-        Raises: ApiAddressInUseError: somebody else listens there; nothing was started.
+        Raises:
+            ApiAddressInUseError: somebody else listens there; nothing was started.
+            SettingsError: the API's certificate cannot be used; nothing was started.
         """
         api = build_api(
             ApiParts(
@@ -196,8 +198,9 @@ class CloudService:
                 ),
             )
         )
+        config = _api_config(api, self._settings)
         listening = _listen(self._settings.host, self._settings.port)
-        self._api = _ApiThread(api, listening)
+        self._api = _ApiThread(config, listening)
         self._api.start()
         self._blob_intake.start(self._session)
         self._session.start()
@@ -259,8 +262,7 @@ class CloudService:
 class _ApiThread:
     """uvicorn in a thread of its own, on a socket that is already bound."""
 
-    def __init__(self, api: object, listening: socket.socket) -> None:
-        config = uvicorn.Config(api, log_level="warning", access_log=False, lifespan="off")  # type: ignore[arg-type]  # FastAPI is an ASGI application
+    def __init__(self, config: uvicorn.Config, listening: socket.socket) -> None:
         self._server = uvicorn.Server(config)
         self._listening = listening
         self._thread = threading.Thread(
@@ -275,6 +277,29 @@ class _ApiThread:
         self._thread.join(_API_STOP_S)
         with suppress(OSError):
             self._listening.close()
+
+
+def _api_config(api: object, settings: ServiceSettings) -> uvicorn.Config:
+    """How the API is served, its certificate read already.
+
+    Raises: SettingsError: the certificate or its key cannot be read, or do not belong together.
+    """
+    config = uvicorn.Config(
+        api,  # type: ignore[arg-type]  # FastAPI is an ASGI application
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        ssl_certfile=settings.tls_cert or None,
+        ssl_keyfile=settings.tls_key or None,
+    )
+    try:
+        config.load()
+    except OSError as error:  # ssl's errors are among them
+        raise SettingsError(
+            f"the API's certificate {settings.tls_cert} with the key {settings.tls_key} cannot be "
+            f"used ({error}): name the files of one pair"
+        ) from error
+    return config
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -143,6 +143,8 @@ class ServiceSettings:
         database_url: SQLAlchemy URL; empty means the SQLite file DIR/cloud/cloud.db.
         fleet: first level of the topics.
         host, port: of the API; port 0 takes a free one.
+        tls_cert, tls_key: files of the API's certificate chain and its private key, both in PEM; it
+            then speaks https only.
         tick_s: pause of the director between two looks at the facts.
         progress_s: pause between two reports of progress.
         linger_s: how long a service that ends with its campaign still listens to late messages.
@@ -156,6 +158,8 @@ class ServiceSettings:
     fleet: str = "home"
     host: str = "127.0.0.1"
     port: int = 0
+    tls_cert: str = ""
+    tls_key: str = ""
     tick_s: float = 0.2
     progress_s: float = 2.0
     linger_s: float = 3.0
@@ -166,6 +170,8 @@ class ServiceSettings:
 
     def __post_init__(self) -> None:
         require_channel(self.promote_to)
+        if bool(self.tls_cert) != bool(self.tls_key):
+            raise ValueError("tls_cert and tls_key go together: name both files")
 
     @property
     def cloud_dir(self) -> Path:

@@ -49,6 +49,13 @@ def serve_cloud(
     ] = None,
     host: Host = None,
     port: Port = None,
+    tls_cert: Annotated[
+        str | None,
+        typer.Option("--tls-cert", help="Certificate chain of the API, which then speaks https."),
+    ] = None,
+    tls_key: Annotated[
+        str | None, typer.Option("--tls-key", help="Private key of the API's certificate.")
+    ] = None,
     app: Annotated[
         str | None, typer.Option("--app", help="The app that the fleet is to learn.")
     ] = None,
@@ -105,7 +112,14 @@ def serve_cloud(
     settings = read_settings(
         config,
         data_dir=data,
-        service={"database_url": database, "fleet": fleet, "host": host, "port": port},
+        service={
+            "database_url": database,
+            "fleet": fleet,
+            "host": host,
+            "port": port,
+            "tls_cert": tls_cert,
+            "tls_key": tls_key,
+        },
         campaign={
             "app": app,
             "env_steps": env_steps,

@@ -254,12 +254,20 @@ def make_scene() -> Iterator[Callable[..., Scene]]:
         *,
         campaign: CampaignSettings = QUICK,
         port: int = 0,
+        tls: tuple[Path, Path] | None = None,
     ) -> Scene:
         clock = SystemClock()
         notices: list[object] = []
+        certificate, key = map(str, tls or ("", ""))
         service = CloudService(
             ServiceSettings(
-                data_dir=data_dir, campaign=campaign, tick_s=0.01, linger_s=0.1, port=port
+                data_dir=data_dir,
+                campaign=campaign,
+                tick_s=0.01,
+                linger_s=0.1,
+                port=port,
+                tls_cert=certificate,
+                tls_key=key,
             ),
             Edges(
                 transport=transport,

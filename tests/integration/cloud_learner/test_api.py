@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ssl
 import stat
 
 import httpx
 import pytest
 
-from cloud_learner.errors import ApiAddressInUseError
+from cloud_learner.errors import ApiAddressInUseError, SettingsError
+from cloud_learner.settings import ServiceSettings
 from cloud_learner.tokens import TokenFile
 from sync.messages import Role
+from tests.certificates import Authority
 
 TOKEN = "a-token-of-sufficient-length"
 
@@ -145,3 +148,39 @@ def test_a_token_is_kept_as_its_hash_and_readable_by_its_owner_only(tmp_path):
     assert not file.accepts(TOKEN + "x")
     with pytest.raises(ValueError, match="16"):
         file.write("short")
+
+
+def test_with_a_certificate_the_api_speaks_https_only(tmp_path, loopback, make_scene):
+    authority = Authority(tmp_path / "certificates")
+    pair = authority.issue("api")
+    link = loopback.transport("cloud-tls", service=True)
+    port = make_scene(tmp_path, link, tls=pair).service.start()
+    trusting = ssl.create_default_context(cafile=str(authority.path))
+
+    with httpx.Client(base_url=f"https://127.0.0.1:{port}", verify=trusting, timeout=20) as client:
+        assert client.get("/health").status_code == 200
+    with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+        httpx.get(f"https://127.0.0.1:{port}/health", timeout=20)
+    with pytest.raises(httpx.TransportError):
+        httpx.get(f"http://127.0.0.1:{port}/health", timeout=20)
+
+
+@pytest.mark.parametrize("broken", ["missing", "garbage", "other"])
+def test_a_certificate_that_cannot_be_used_starts_nothing(tmp_path, loopback, make_scene, broken):
+    authority = Authority(tmp_path / "certificates")
+    certificate, key = authority.issue("api")
+    if broken == "missing":
+        key.unlink()
+    elif broken == "garbage":
+        certificate.write_text("no certificate")
+    else:
+        key = authority.issue("another")[1]
+    link = loopback.transport(f"cloud-{broken}", service=True)
+    scene = make_scene(tmp_path, link, tls=(certificate, key))
+    with pytest.raises(SettingsError, match="name the files of one pair"):
+        scene.service.start()
+
+
+def test_a_certificate_without_its_key_is_no_setting(tmp_path):
+    with pytest.raises(ValueError, match="name both files"):
+        ServiceSettings(data_dir=tmp_path, tls_cert="api.pem")
