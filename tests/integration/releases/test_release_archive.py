@@ -10,6 +10,7 @@ from sync.trust import Repository, rotate_online_keys
 pytestmark = pytest.mark.integration
 
 MANY = MOST_LISTED + 3
+MISSING = {"metadata/2.root.json"}
 
 
 @pytest.fixture
@@ -84,3 +85,17 @@ def test_renewing_reaches_the_archive(old_fleet):
     versions = {one.signed.version for one in repository._archive.values()}
     assert versions == {2}
     assert old_fleet.phone().installer.adapter_for("r2") is not None
+
+
+def test_what_an_update_reads_does_not_grow_with_what_is_archived(old_fleet, make_adapter):
+    def read(name):
+        old_fleet.requests.clear()
+        assert old_fleet.phone(name).installer.refresh("canary").applied
+        served = (old_fleet.repository.read(path) for path in set(old_fleet.requests) - MISSING)
+        return sum(map(len, served))
+
+    data = make_adapter(1)
+    early = read("early")
+    for version in range(MANY + 1, MANY + 4 * (MOST_LISTED - LEAST_LISTED) + 1):
+        old_fleet.publish(version, data=data)
+    assert abs(read("late") - early) < 0.02 * early
