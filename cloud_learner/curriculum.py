@@ -36,8 +36,8 @@ class CurriculumSettings:
     window: int = 24
     floor: float = 0.15
     hopeless_below: float = 0.1
-    hopeless_after: int = 12
-    shown_at_once: int = 2
+    hopeless_after: int = 8
+    shown_at_once: int = 3
     most_shown: int = 8
 
     def __post_init__(self) -> None:
