@@ -22,7 +22,7 @@ from exporters.families.layout_t5 import FAMILY as LAYOUT
 from exporters.families.layout_t5 import LayoutT5, text_table_of
 from exporters.families.vision_language import VisionLanguage
 from exporters.lora import adapted_copy
-from sync.picture_folder import Pictures
+from sync.picture_folder import EpisodePictures
 from sync.text_policy_io import FAMILY as TEXT
 from sync.vocabulary import Episode
 
@@ -139,7 +139,9 @@ class TextFamily:
         pictures: of the screens; a step whose picture is not here is left out, and counted.
     """
 
-    def __init__(self, base: VisionLanguage, pictures: Pictures, *, compute: Compute = CPU) -> None:
+    def __init__(
+        self, base: VisionLanguage, pictures: EpisodePictures, *, compute: Compute = CPU
+    ) -> None:
         self._base = compute.holding(base)
         self._compute = compute
         self._pictures = pictures
@@ -167,26 +169,31 @@ class TextFamily:
         self, episode: Episode, *, row: int, app: str, success: bool, taught: bool = False
     ) -> Trajectory:
         """See `Family`."""
+        pictures = self._pictures(episode)
+
+        def seen(digest: str) -> bytes | None:
+            picture = pictures(digest)
+            self._missing += picture is None
+            return picture
+
         return text_trajectory_of(
-            episode, self._base, self._seen, row=row, app=app, success=success, taught=taught
+            episode, self._base, seen, row=row, app=app, success=success, taught=taught
         )
 
     def is_here(self, episode: Episode) -> bool:
         """See `Family`: the picture of every step."""
         named = {step.observation.screenshot for step in episode.steps}
-        return all(self._pictures(one) is not None for one in named if one)
+        pictures = self._pictures(episode)
+        return all(pictures(one) is not None for one in named if one)
 
     def figures(self) -> dict[str, float]:
         """See `Family`: steps so far whose picture never came."""
         return {"missing_picture_steps": float(self._missing)}
 
-    def _seen(self, digest: str) -> bytes | None:
-        picture = self._pictures(digest)
-        self._missing += picture is None
-        return picture
 
-
-def family_of(base: Base, pictures: Pictures | None = None, *, compute: Compute = CPU) -> Family:
+def family_of(
+    base: Base, pictures: EpisodePictures | None = None, *, compute: Compute = CPU
+) -> Family:
     """What the learner has to know of a base.
 
     Args:
@@ -195,7 +202,7 @@ def family_of(base: Base, pictures: Pictures | None = None, *, compute: Compute 
     """
     if isinstance(base, LayoutT5):
         return LayoutFamily(base, compute=compute)
-    return TextFamily(base, pictures or (lambda _digest: None), compute=compute)
+    return TextFamily(base, pictures or (lambda _episode: lambda _digest: None), compute=compute)
 
 
 def _trainable(adapted: nn.Module) -> list[nn.Parameter]:

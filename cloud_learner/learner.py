@@ -28,7 +28,7 @@ from cloud_learner.picture_patience import PicturePatience
 from cloud_learner.ports import StepScorer
 from cloud_learner.renaming import retold
 from cloud_learner.rhythm import Rhythm
-from sync.picture_folder import Pictures
+from sync.picture_folder import EpisodePictures
 from sync.vocabulary import FACTORY_RELEASE, Purpose
 
 _LOG = structlog.get_logger()
@@ -66,7 +66,7 @@ class Learner:
         settings: LearnerSettings,
         export: AdapterExport,
         checkpoints_dir: Path,
-        pictures: Pictures | None = None,
+        pictures: EpisodePictures | None = None,
         cpu_time_s: Callable[[], float] = time.process_time,
         now_s: Callable[[], float] = time.monotonic,
         share: Callable[[Replica], StepScorer] | None = None,

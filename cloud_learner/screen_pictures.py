@@ -1,19 +1,23 @@
-"""Pictures of screens as the learner reads them: found by what steps call them.
+"""Pictures of screens as the learner reads them: found by what an episode's steps call them.
 
 A screen is named by the digest of the picture that the policy saw; the blob that travelled is
-another file of the same picture (`cloud_learner.blob_store` keeps it).
+another file of the same picture (`cloud_learner.blob_store` keeps it). It is what a device says it
+is, so an episode is shown what came with it, never what another device calls by the same name.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import select
 
 from cloud_learner.store import Database
-from cloud_learner.tables import BLOBS, EPISODE_SCREENS
+from cloud_learner.tables import BLOBS, EPISODE_SCREENS, EPISODES
 from sync.blob_folder import BlobFolder
 from sync.blob_shelf import BlobState
+from sync.picture_folder import Pictures
+from sync.vocabulary import Episode, EpisodeId
 
 
 class ScreenPictures:
@@ -27,13 +31,21 @@ class ScreenPictures:
         self._database = database
         self._folder = BlobFolder(directory)
 
-    def read(self, screen: str) -> bytes | None:
+    def of(self, episode: Episode) -> Pictures:
+        """The pictures of an episode's screens."""
+        return partial(self.read, episode.id)
+
+    def read(self, episode_id: EpisodeId, screen: str) -> bytes | None:
         """The file of a screen's picture; None where it has not arrived, or is damaged."""
         statement = (
             select(BLOBS.c.digest)
             .join(EPISODE_SCREENS, EPISODE_SCREENS.c.blob == BLOBS.c.digest)
-            .where(EPISODE_SCREENS.c.screen == screen, BLOBS.c.state == BlobState.STORED.value)
-            .limit(1)
+            .join(EPISODES, EPISODES.c.row == EPISODE_SCREENS.c.episode_row)
+            .where(
+                EPISODES.c.id == episode_id,
+                EPISODE_SCREENS.c.screen == screen,
+                BLOBS.c.state == BlobState.STORED.value,
+            )
         )
         with self._database.read() as connection:
             blob = connection.execute(statement).scalar()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from exporters.families.vision_language import VisionLanguage
-    from sync.picture_folder import Pictures
+    from sync.picture_folder import EpisodePictures
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class OpenedBase:
     graphs: Path
 
     def exporter(
-        self, *, pictures: Pictures, rank: int = DEFAULT_RANK
+        self, *, pictures: EpisodePictures, rank: int = DEFAULT_RANK
     ) -> AdapterExporter | TextAdapterExporter:
         """Exports the adapters that are learnt on it.
 

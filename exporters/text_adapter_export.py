@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from exporters.families.vision_language import VisionLanguage
     from sync.adapter_file import Quantisation
-    from sync.picture_folder import Pictures
+    from sync.picture_folder import EpisodePictures
     from sync.vocabulary import Episode
 
 
@@ -46,7 +46,7 @@ class TextAdapterExporter:
         *,
         base_digest: str,
         graphs_dir: Path,
-        pictures: Pictures,
+        pictures: EpisodePictures,
         rank: int = DEFAULT_RANK,
         quantisation: Quantisation = "int8",
     ) -> None:

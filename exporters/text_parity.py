@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from device_runtime.policy import Quantisation
     from exporters.families.vision_language import VisionLanguage
     from sync.byte_grammar import TokenMasks
-    from sync.picture_folder import Pictures
+    from sync.picture_folder import EpisodePictures
     from sync.text_decoding import NextLogits
     from sync.text_policy_io import TextLanguage
     from sync.vocabulary import Episode
@@ -171,13 +171,14 @@ def require_text_parity(report: ParityReport, quantisation: Quantisation) -> Non
 
 
 def logged_texts(
-    episodes: Iterable[Episode], language: TextLanguage, pictures: Pictures
+    episodes: Iterable[Episode], language: TextLanguage, pictures: EpisodePictures
 ) -> Iterator[TextInput]:
     """What was shown at the steps of episodes; steps whose picture is not here are left out."""
     for episode in episodes:
+        shown = pictures(episode)
         for step, prompt in zip(episode.steps, prompts_of(episode, language), strict=True):
             digest = step.observation.screenshot
-            picture = pictures(digest) if digest else None
+            picture = shown(digest) if digest else None
             if picture is not None or not digest:
                 yield TextInput(prompt, None if picture is None else rgb_of(picture))
 

@@ -115,7 +115,8 @@ def _played(exported: TextExport, count: int) -> list[TextInput]:
             wanted, Actors(keeper).policy_for, seats=_SEATS, release_id=ReleaseId(_RELEASE)
         )
         episodes = (one.episode for one in played)
-        inputs = list(islice(logged_texts(episodes, exported.network.language, folder.read), count))
+        shown = logged_texts(episodes, exported.network.language, lambda _episode: folder.read)
+        inputs = list(islice(shown, count))
     if not inputs:
         raise CommandError("no screen could be played to compare on: see outrider doctor")
     return inputs

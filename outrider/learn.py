@@ -107,7 +107,7 @@ def learn(
         raise MisuseError(f"{data} holds no cloud database; start `outrider cloud serve` first")
     learnt_on = open_base(source, data / "base")
     opened = Database(database or sqlite_url(file), migrate=False)
-    pictures = ScreenPictures(opened, paths.cloud_dir / "blobs").read
+    pictures = ScreenPictures(opened, paths.cloud_dir / "blobs").of
     with joined(place), sharing(place) as share, stop_on_signals() as stop:
         loop = LearnerLoop(
             LearnerStore(opened, adapters_dir=paths.adapters_dir, clock=SystemClock()),

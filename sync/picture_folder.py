@@ -8,9 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sync.text_policy_io import picture_digest
+from sync.vocabulary import Episode
 
 Pictures = Callable[[str], bytes | None]
 """The picture file of a digest; None where it is not here: `PictureFolder.read`, for one."""
+EpisodePictures = Callable[[Episode], Pictures]
+"""The pictures of one episode's screens, as its own device sent them."""
 
 
 class PictureFolder:

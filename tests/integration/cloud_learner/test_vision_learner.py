@@ -187,9 +187,9 @@ class Cloud:
             base.network,
             base_digest=base.digest,
             settings=settings,
-            export=base.exporter(pictures=read, rank=settings.rank),
+            export=base.exporter(pictures=lambda _episode: read, rank=settings.rank),
             checkpoints_dir=self.folder / "checkpoints",
-            pictures=read,
+            pictures=lambda _episode: read,
         )
 
     def rounds(self):
