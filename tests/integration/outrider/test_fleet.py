@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 import structlog
 
@@ -21,26 +22,39 @@ from cloud_learner.service import CloudService, Edges
 from cloud_learner.settings import CampaignSettings, ServiceSettings
 from cloud_learner.tokens import Scope, TokenFile
 from device_runtime.assignments import AssignmentQueue
+from device_runtime.installer import Installer
 from device_runtime.remote_settings import RemoteSettings
+from device_runtime.settings import Settings
+from device_runtime.slots import PhoneBase
 from device_runtime.trajectory_log import TrajectoryLog
 from outrider import cli
+from outrider.enrolled import enrolment_settings
+from outrider.release_files import fetch_from
 from sync import topics
+from sync.adapter_file import adapter_digest, pack
 from sync.broker import BrokerProcess
 from sync.clock import Clock, SystemClock
 from sync.credentials import CredentialStore, EnrolledTransport
+from sync.errors import FetchInterruptedError
+from sync.http_files import HttpFiles
 from sync.kept_accounts import KeptAccounts
 from sync.messages import AssignmentBatch, Birth, Event, Health, Start, Stop
 from sync.mqtt import PahoTransport
 from sync.ports import Connected, Disconnected, Incoming
+from sync.published import is_large_target
 from sync.repository import Repository
+from sync.resumed_fetch import ResumedFetch
 from sync.server_clock import ServerClock
 from sync.session import DeviceSession
+from sync.trust import TrustedClient
 from sync.vocabulary import (
     DeviceId,
     EndReason,
     Episode,
     EpisodeId,
     Observation,
+    Release,
+    ReleaseId,
     Step,
     TemplateInfo,
     Verdict,
@@ -68,6 +82,7 @@ class Cloud:
     broker: BrokerProcess
     port: int
     service: CloudService
+    repository: Repository
     capsys: object = None
 
     @property
@@ -253,7 +268,7 @@ def running(request, tmp_path_factory):
     port = service.start()
     thread = threading.Thread(target=service.run, args=(stop,))
     thread.start()
-    yield Cloud(folder, broker, port, service)
+    yield Cloud(folder, broker, port, service, repository)
     stop.set()
     thread.join(WAIT_S)
     service.close()
@@ -300,6 +315,69 @@ def test_a_phone_comes_in_by_its_token_plays_and_shows_up_in_the_list(cloud, enr
     files = ["enrolment.json", "identity.pem", "trust/root.json"]
     modes = {stat.S_IMODE((tmp_path / "alpha" / name).stat().st_mode) for name in files}
     assert modes == {0o600}
+
+
+@ON_ONE_BROKER
+def test_a_phone_that_came_in_by_its_token_goes_on_with_a_release_over_http(
+    cloud, enrol, monkeypatch
+):
+    phone = enrol("download")
+    base = PhoneBase(digest="b" * 64, policy_io_version="1")
+    data = adapter_of(base)
+    release = Release(
+        id=ReleaseId("r1"),
+        version=1,
+        base_digest=base.digest,
+        adapter_digest=adapter_digest(data),
+        adapter_size_bytes=len(data),
+        policy_io_version=base.policy_io_version,
+    )
+    cloud.repository.publish(release, data, "stable")
+    settings = Settings(**enrolment_settings(phone.folder, data=None, device="", over={}))
+    over_mqtt, over_http = [], []
+    by_mqtt, by_http = phone.session.fetch, HttpFiles.fetch
+
+    def mqtt(path, **options):
+        over_mqtt.append(path)
+        return by_mqtt(path, **options)
+
+    def http(files, path, offset):
+        over_http.append((path, offset))
+        return by_http(files, path, offset)
+
+    monkeypatch.setattr(phone.session, "fetch", mqtt)
+    monkeypatch.setattr(HttpFiles, "fetch", http)
+    pieces = phone.folder / "trust" / "pieces"
+    fetch = fetch_from(settings, phone.session)
+    client = TrustedClient(
+        phone.folder / "trust", ResumedFetch(fetch, pieces, is_large=is_large_target)
+    )
+    path = next((cloud.folder / "tuf").glob("targets/releases/r1/*.adapter.bin"))
+    served = path.relative_to(cloud.folder / "tuf").as_posix()
+    broken_off = ResumedFetch(
+        lambda _path, _offset: cut(data[:40_000]), pieces, is_large=is_large_target
+    )
+    with pytest.raises(FetchInterruptedError):
+        list(broken_off(served))
+
+    outcome = Installer(phone.folder, client, base=base).refresh("stable", announced=True)
+
+    assert (outcome.applied, outcome.installed.release_id) == (True, "r1")
+    assert over_http == [(served, 40_000)]
+    assert over_mqtt == ["packs/stable"]
+
+
+def adapter_of(base):
+    """An adapter that no compression makes smaller than two chunks."""
+    values = np.random.default_rng(1).normal(size=(200, 200)).astype(np.float32)
+    belongs = {"base_digest": base.digest, "policy_io_version": base.policy_io_version}
+    return pack({"layer.A": values}, **belongs, quantisation="fp32")
+
+
+def cut(data):
+    """Bytes that came before the connection was lost."""
+    yield data
+    raise FetchInterruptedError("lost", path="", offset=len(data))
 
 
 @pytest.mark.requirement("OR-ENR-1")
