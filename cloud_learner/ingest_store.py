@@ -46,7 +46,7 @@ from sync.messages import (
     OwnerQuestion,
     ReportedSettings,
 )
-from sync.session import Received
+from sync.session import Received, Repeated
 from sync.vocabulary import (
     Episode,
     TemplateInfo,
@@ -92,20 +92,29 @@ def record_message(connection: Connection, received: Received, *, now_ms: int) -
                 received.message.drops,
                 now_ms=now_ms,
             )
-        case EpisodeUpload():
-            is_new = record_episode(connection, origin, received.message)
-            if received.redelivered or not is_new:
-                count(connection, "redelivered")
-        case Event():
-            is_new = record_event(connection, origin, received.message)
-            if received.redelivered or not is_new:
-                count(connection, "redelivered_events")
+        case EpisodeUpload() | Event() | Repeated():
+            _record_row(connection, origin, received)
         case AssignmentsAccepted():
             pass  # safe in the device's inbox; until it is played, nothing changes here
         case OwnerQuestion() | ReportedSettings():
             pass  # between a phone and its owner
         case _:
             count(connection, "unexpected_messages")
+
+
+def _record_row(connection: Connection, origin: Origin, received: Received) -> None:
+    """Store what stands in a device's outbox, and count it where it was sent before."""
+    match received.message:
+        case EpisodeUpload() as upload:
+            counter, is_new = "redelivered", record_episode(connection, origin, upload)
+        case Event() as event:
+            counter, is_new = "redelivered_events", record_event(connection, origin, event)
+        case Repeated(of=of):
+            counter, is_new = "redelivered" if of is EpisodeUpload else "redelivered_events", False
+        case _:
+            return
+    if received.redelivered or not is_new:
+        count(connection, counter)
 
 
 def record_birth(

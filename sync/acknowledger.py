@@ -64,6 +64,10 @@ class Acknowledger:
         self.admission.heard(sender.device_id)
         self._settled.heard(sender, oldest)
 
+    def has(self, sender: SenderKey, seq: int) -> bool:
+        """Whether a row is known to be committed: what comes of it again need not be read."""
+        return self._settled.has(sender, seq)
+
     def settle(
         self, rows: Mapping[int, Row], refused: Mapping[int, str], *, messages: int, took_s: float
     ) -> dict[SenderKey, Outcome]:

@@ -25,6 +25,7 @@ class AdmissionLimits:
         fleet_bytes: most bytes that all devices together may have outstanding.
         fleet_rows: most rows that all devices together may have outstanding.
         ahead_s: most work that may be outstanding, in seconds.
+        batch_s: most work that is committed together, in seconds: nobody's answer waits for longer.
         slow_s: a commit that takes this long was too much.
         queue_limit: messages that may wait here before the devices are told to pause.
         longest_pause_s: most that a device is told to wait at a time.
@@ -34,6 +35,7 @@ class AdmissionLimits:
     fleet_bytes: int = 32 << 20
     fleet_rows: int = 4_096
     ahead_s: float = 1.0
+    batch_s: float = 0.25
     slow_s: float = 2.0
     queue_limit: int = 1_024
     longest_pause_s: float = 30.0
@@ -85,8 +87,12 @@ class Admission:
         self._failures += 1
         self._rows = max(self._rows // 2, _LEAST_ROWS)
 
+    def batch(self) -> int:
+        """How many messages to commit together at most."""
+        return max(int(self._rate * self._limits.batch_s), _LARGE_BATCH)
+
     def heard(self, device_id: str) -> None:
-        """A device sent something."""
+        """A device is there and sends, or is about to."""
         self._sending.pop(device_id, None)
         self._sending[device_id] = self._clock.monotonic_s()
 

@@ -25,9 +25,11 @@ from sync.messages import BlobAck, BlobChunk, BlobDownMessage, BlobOffer, BlobUp
 
 OFFERED_MOST: Final = 64
 """Blobs that are kept in mind for each device."""
-FIRST_WINDOW: Final = 2
+FIRST_WINDOW: Final = 8
 LARGEST_WINDOW: Final = 16
-"""Chunks that one device may owe."""
+"""Chunks that one device may owe: most pictures are one chunk, far from full."""
+TOLD_TOGETHER: Final = 16
+"""Blobs of which a device that still owes chunks is told in one message that they are stored."""
 OWED_MOST: Final = 256
 """Chunks that all devices together may owe: 16 MiB."""
 SILENT_S: Final = 10.0
@@ -40,6 +42,7 @@ _PATIENCE: Final = 3
 _BROKEN_S: Final = 10.0
 """How long nothing is asked for after the disk took no more."""
 _FORGOTTEN_S: Final = 900.0
+_QUIET_S: Final = 1.0
 _QUICK_S: Final = 0.5
 _SLOW_S: Final = 2.0
 RESTARTS: Final = 3
@@ -96,6 +99,8 @@ class _Device:
     window: int = FIRST_WINDOW
     owes: int = 0
     offered: dict[bytes, None] = field(default_factory=dict)
+    untold: list[bytes] = field(default_factory=list)
+    """What it sent and is stored, and it was not told of yet."""
     shunned_until_s: float = 0.0
     silences: int = 0
     bad_chunks: int = 0
@@ -121,11 +126,16 @@ class BlobDesk:
         """Take what a device says of its blobs, or a part of one."""
         device = self._devices.setdefault(device_id, _Device(self._clock.monotonic_s()))
         device.heard_at_s = self._clock.monotonic_s()
+        answered = len(self._answers)
         if isinstance(message, BlobOffer):
             self._take_offer(device_id, device, message)
         else:
             self._take_chunk(device_id, device, message)
         self._ask(device_id, device)
+        if not device.owes or len(device.untold) >= TOLD_TOGETHER:
+            self._tell_stored(device_id, device)
+        if isinstance(message, BlobOffer) and len(self._answers) == answered:
+            self._tell(device_id)
 
     def tick(self) -> None:
         """Do what time asks for: other devices in place of silent ones, and forgetting."""
@@ -146,6 +156,8 @@ class BlobDesk:
                 del self._devices[device_id]
             else:
                 self._ask(device_id, device)
+                if now_s - device.heard_at_s >= _QUIET_S:
+                    self._tell_stored(device_id, device)
 
     def pause(self, paused: bool) -> None:  # noqa: FBT001 - a state's one value
         """Ask for nothing more while the cloud holds uploads back."""
@@ -184,7 +196,9 @@ class BlobDesk:
         self.counters.shared += len(stored)
         self.counters.refused += len(refused)
         self.counters.unknown += len(unknown)
-        self._tell(device_id, stored=tuple(stored), refused=tuple(refused), unknown=tuple(unknown))
+        if stored or refused or unknown:
+            told = tuple(stored), tuple(refused), tuple(unknown)
+            self._tell(device_id, stored=told[0], refused=told[1], unknown=told[2])
 
     def _hold(self, digest: bytes, record: BlobRecord, device_id: str, device: _Device) -> None:
         blob = self._blobs.get(digest)
@@ -247,7 +261,7 @@ class BlobDesk:
             blob.received = 0
             self._blame(chunk.digest, blob, device_id)
         elif is_whole:
-            self._stored(chunk.digest, blob)
+            self._stored(chunk.digest, blob, device_id)
 
     def _pace(self, device: _Device, blob: _Blob) -> None:
         """Ask for more at a time where chunks come quickly, for less where they do not."""
@@ -260,12 +274,21 @@ class BlobDesk:
             device.window = max(device.window // 2, 1)
         blob.asked_at_s = now_s
 
-    def _stored(self, digest: bytes, blob: _Blob) -> None:
+    def _stored(self, digest: bytes, blob: _Blob, sender: str) -> None:
         self.counters.stored += 1
         self.counters.shared += len(blob.holders) - 1
         for holder in blob.holders:
-            self._tell(holder, stored=(digest,))
+            if holder == sender:
+                self._devices[holder].untold.append(digest)
+            else:
+                self._tell(holder, stored=(digest,))
         self._forget_blob(digest, blob)
+
+    def _tell_stored(self, device_id: str, device: _Device) -> None:
+        """Say in one message what came of several chunks."""
+        if device.untold:
+            self._tell(device_id, stored=tuple(device.untold))
+            device.untold.clear()
 
     def _blame(self, digest: bytes, blob: _Blob, device_id: str) -> None:
         """A device sent all of what is not the blob: ask it again, but not for ever."""
@@ -287,6 +310,8 @@ class BlobDesk:
         """Ask a device for chunks of what it offered, as far as its window goes."""
         now_s = self._clock.monotonic_s()
         if self._paused or max(device.shunned_until_s, self._broken_until_s) > now_s:
+            return
+        if device.owes > device.window // 2:
             return
         ranges: list[tuple[bytes, int, int]] = []
         for digest in device.offered:

@@ -32,6 +32,7 @@ from sync.codec import (
 from sync.connection import Connection
 from sync.errors import RejectedError, TransientError
 from sync.messages import (
+    KINDS,
     Birth,
     BlobChunk,
     BlobOffer,
@@ -66,6 +67,17 @@ beyond: each asks for about 100 kB, which one broker and one service carry besid
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated:
+    """In the place of a message that this process had committed before: it is not read again.
+
+    Attributes:
+        of: what it is a message of.
+    """
+
+    of: type[Message]
+
+
+@dataclass(frozen=True, slots=True)
 class Received:
     """One message from a device, checked and decoded.
 
@@ -78,7 +90,7 @@ class Received:
     """
 
     device_id: str
-    message: Message
+    message: Message | Repeated
     install_id: str
     boot_id: str
     stream: str
@@ -157,7 +169,7 @@ class CloudOutlets:
 @dataclass(frozen=True, slots=True)
 class _Opened:
     envelope: Envelope
-    message: Message
+    message: Message | Repeated
 
 
 class CloudLink:
@@ -237,7 +249,8 @@ class CloudLink:
                 self.counters.stale += 1
                 continue
             size_bytes += len(event.payload)
-            if batch and size_bytes > BATCH_BYTES:
+            is_full = size_bytes > BATCH_BYTES or len(batch) >= self.acknowledger.admission.batch()
+            if batch and is_full:
                 self._receive(batch)
                 batch, size_bytes = [], len(event.payload)
             batch.append(event)
@@ -315,6 +328,8 @@ class CloudLink:
             topic = topics.parse(incoming.topic)
             envelope = decode_envelope(incoming.payload)
             _check_place(topic, envelope)
+            if self._has(envelope):
+                return _Opened(envelope, Repeated(KINDS[envelope.kind]))
             message = decode_message(envelope)
             self.counters.unknown_fields += unknown_fields(envelope, message)
             self._minors[envelope.device] = envelope.minor
@@ -322,6 +337,11 @@ class CloudLink:
         except RejectedError as error:
             self._bury(incoming, envelope, error.reason)
             return None
+
+    def _has(self, envelope: Envelope) -> bool:
+        """Whether a row was committed by this process: its sender waits for the answer only."""
+        is_row = envelope.stream == "outbox"
+        return is_row and self.acknowledger.has(_sender(envelope), envelope.seq)
 
     def _bury(self, incoming: Incoming, envelope: Envelope | None, reason: str) -> None:
         self.counters.dead_lettered += 1
@@ -356,6 +376,7 @@ class CloudLink:
 
     def _born(self, envelope: Envelope, birth: Birth) -> bool:
         self._births[envelope.device] = birth
+        self.acknowledger.admission.heard(envelope.device)
         now_s = self._clock.monotonic_s()
         self._tell(self._boots.born(envelope.device, birth.boot_id, birth.epoch, now_s=now_s))
         self._answer(_sender(envelope))
@@ -381,7 +402,8 @@ class CloudLink:
 
     def _describe(self, incoming: Incoming, opened: _Opened) -> Received:
         envelope = opened.envelope
-        redelivered = incoming.redelivered or envelope.attempt > 1
+        is_known = isinstance(opened.message, Repeated)
+        redelivered = is_known or incoming.redelivered or envelope.attempt > 1
         if envelope.stream == "outbox":
             self.acknowledger.heard(_sender(envelope), envelope.oldest)
         self.counters.received += 1

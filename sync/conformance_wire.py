@@ -30,7 +30,7 @@ from sync.messages import (
 )
 from sync.mqtt import PahoTransport
 from sync.ports import Connected
-from sync.session import CloudSession, DeviceSession, Received
+from sync.session import CloudSession, DeviceSession, Received, Repeated
 from sync.vocabulary import Assignment, AssignmentId, DeviceId
 
 _QUIET_S: Final = 1.0
@@ -59,7 +59,8 @@ class _Cloud:
             raise TransientError("not now")
         for one in durable:
             self.arrived += 1
-            self.rows.setdefault((one.install_id, one.seq), one.message)
+            if not isinstance(one.message, Repeated):
+                self.rows.setdefault((one.install_id, one.seq), one.message)
         for one in batch:
             self.heard.put(one)
         return {}

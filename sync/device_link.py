@@ -268,6 +268,7 @@ class DeviceLink:
     def _say_birth(self) -> None:
         holder = self._outlets.credentials
         self._born_at_s = self._clock.monotonic_s()
+        self.outbox.ask(self._born_at_s)
         self._publish(
             replace(
                 self._birth,
@@ -444,6 +445,9 @@ class DeviceLink:
         """Take the cloud's clock; the answer to a birth says how long it took, too."""
         first = self._server_clock.floor_ms == 0
         asked_s, self._born_at_s = self._born_at_s, None
+        self.outbox.ask(None)
+        if asked_s is not None:
+            self.outbox.answered(self._clock.monotonic_s() - asked_s)
         self._server_clock.heard(message.server_at_ms, asked_s=asked_s)
         if first:
             self._floor_kept_at_s -= KEEP_FLOOR_S

@@ -50,6 +50,8 @@ RESEND: Final = Backoff(first_s=2.0, cap_s=60.0)
 _PATIENCE: Final = 3.0
 """A resend waits at least for this many times the usual answer, so that it adds no load to a slow
 cloud's."""
+_SILENCE_MOST_S: Final = 10.0
+"""How long resends are held back at most because the cloud has not said a word yet."""
 
 
 _LONGEST_PAUSE_S: Final = 300.0
@@ -75,6 +77,7 @@ class _Outstanding:
     size_bytes: int
     is_urgent: bool
     sent_at_s: float
+    last_sent_at_s: float
     sends: int
     resend_at_s: float
 
@@ -162,6 +165,7 @@ class Outbox:
         self._unwritten: dict[int, str] = {}  # settled, "" or the reason; not written down yet
         self._attempts: dict[int, int] = {}  # where the database cannot count them
         self._usual_answer_s = 0.0
+        self._asked_at_s: float | None = None
         self._paused_until_s = 0.0
 
     def claim(self, window: int) -> list[OutboxRow]:
@@ -175,7 +179,7 @@ class Outbox:
         now_s = self._clock.monotonic_s()
         if now_s < self._paused_until_s:
             return []
-        due = [seq for seq, held in self._outstanding.items() if held.resend_at_s <= now_s]
+        due = [seq for seq, held in self._outstanding.items() if self._due_s(held) <= now_s]
         fresh = self._fresh(window)
         if not due and not fresh:
             return []
@@ -215,8 +219,20 @@ class Outbox:
         for seq in gone:
             held = self._outstanding.pop(seq, None)
             if held is not None:
-                self._usual_answer_s += (now_s - held.sent_at_s - self._usual_answer_s) / 8
+                self.answered(now_s - held.sent_at_s)
         return self._settle(dict.fromkeys(gone, ""))
+
+    def answered(self, took_s: float) -> None:
+        """Something that we said was answered after so long: it rises at once and falls slowly."""
+        usual_s = self._usual_answer_s
+        self._usual_answer_s = max(took_s, usual_s + (took_s - usual_s) / 8)
+
+    def ask(self, asked_at_s: float | None) -> None:
+        """The cloud was asked for a sign at that time; None: it has given one since.
+
+        While it gives none, rows that it has not come to yet are not sent to it again.
+        """
+        self._asked_at_s = asked_at_s
 
     def reject(self, rejected: Sequence[tuple[int, str]], *, install: str | None = None) -> None:
         """Park rows that the cloud will never accept, with its reason; they are kept, not sent.
@@ -247,7 +263,7 @@ class Outbox:
 
     def next_due_s(self) -> float | None:
         """Monotonic time at which the next resend is due; None with nothing outstanding."""
-        due_s = min((held.resend_at_s for held in self._outstanding.values()), default=None)
+        due_s = min(map(self._due_s, self._outstanding.values()), default=None)
         if self._paused_until_s > self._clock.monotonic_s():
             return max(due_s or 0.0, self._paused_until_s)
         return due_s
@@ -270,6 +286,14 @@ class Outbox:
     def oldest(self) -> int:
         """The lowest row that is still to be settled; see `oldest`."""
         return oldest(self._conn)
+
+    def _due_s(self, held: _Outstanding) -> float:
+        """When a row is to be sent again, as far as the cloud's pace is known by now."""
+        usual_s = min(_PATIENCE * self._usual_answer_s, self._backoff.cap_s)
+        due_s = max(held.resend_at_s, held.last_sent_at_s + usual_s)
+        if self._asked_at_s is None:
+            return due_s
+        return max(due_s, self._asked_at_s + _SILENCE_MOST_S)
 
     def _sent_within(self, ranges: Sequence[tuple[int, int]]) -> set[int]:
         """Rows in these ranges that were sent before: only those can be committed."""
@@ -389,14 +413,11 @@ class Outbox:
     def _hold(self, row: OutboxRow, now_s: float) -> None:
         held = self._outstanding.get(row.seq)
         sends = 0 if held is None else held.sends + 1
-        wait_s = max(
-            self._backoff.delay_s(sends, self._random),
-            min(_PATIENCE * self._usual_answer_s, self._backoff.cap_s),
-        )
         self._outstanding[row.seq] = _Outstanding(
             size_bytes=len(row.body.data),
             is_urgent=_PRIORITY.get(row.body.kind) == _URGENT,
             sent_at_s=now_s if held is None else held.sent_at_s,
+            last_sent_at_s=now_s,
             sends=sends,
-            resend_at_s=now_s + wait_s,
+            resend_at_s=now_s + self._backoff.delay_s(sends, self._random),
         )

@@ -28,6 +28,7 @@ from sync.cloud_link import (
     DeadLetter,
     IngestHandler,
     Received,
+    Repeated,
 )
 from sync.database import create_schema, open_database, read_meta, transaction
 from sync.device_link import DeviceCounters, DeviceLink, DeviceOutlets
@@ -64,6 +65,7 @@ __all__ = [
     "DeviceStats",
     "IngestHandler",
     "Received",
+    "Repeated",
 ]
 
 _log = structlog.get_logger()

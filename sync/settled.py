@@ -61,6 +61,11 @@ class SettledRows:
         while len(known.above) > MAX_ROWS:
             known.above.discard(min(known.above))
 
+    def has(self, sender: SenderKey, seq: int) -> bool:
+        """Whether a row is known to be committed."""
+        known = self._senders.get(sender)
+        return known is not None and (seq <= (known.cumulative or 0) or seq in known.above)
+
     def cumulative(self, sender: SenderKey) -> int:
         """Every row up to this one that was ever sent is committed; 0 where nothing is known."""
         known = self._senders.get(sender)

@@ -28,7 +28,7 @@ from sync.messages import (
     Offline,
     Role,
 )
-from sync.session import DeadLetter, Received
+from sync.session import DeadLetter, Received, Repeated
 from sync.vocabulary import (
     ActionKind,
     Assignment,
@@ -146,6 +146,16 @@ def test_an_episode_is_stored_whole_with_its_verdict(ingest, reports):
 def test_a_message_that_comes_twice_is_stored_once_and_counted(ingest, reports):
     ingest.commit([received(upload())])
     ingest.commit([received(upload(), redelivered=True), received(upload(), redelivered=True)])
+
+    counts = reports.counts()
+    assert counts["episodes"] == 1
+    assert counts["redelivered"] == 2
+
+
+def test_what_was_committed_before_is_counted_without_being_read(ingest, reports):
+    ingest.commit([received(upload())])
+    again = [Repeated(EpisodeUpload), Repeated(EpisodeUpload), Repeated(Event)]
+    assert ingest.commit([received(one, redelivered=True) for one in again]) == {}
 
     counts = reports.counts()
     assert counts["episodes"] == 1

@@ -94,3 +94,11 @@ def test_a_database_that_fails_doubles_the_pause_and_one_commit_ends_it(admissio
     assert pauses == [1000, 2000, 4000, 8000, 16000, 30000, 30000]
     admission.committed(1, took_s=0.1)
     assert admission.grant(0, ceiling=64).backoff_ms == 0
+
+
+def test_what_is_committed_together_takes_a_moment_whatever_the_rate(admission):
+    assert admission.batch() == 64
+    commits(admission, took_s=10.0, messages=100)
+    assert admission.batch() == 16
+    commits(admission, took_s=0.1, messages=100)
+    assert admission.batch() == pytest.approx(250, abs=2)

@@ -66,6 +66,36 @@ def test_a_blob_waits_until_its_episode_is_committed(world):
     assert world.shelf.stored() == {digest_of(picture(1))}
 
 
+def test_small_pictures_are_asked_for_and_answered_together(world):
+    pictures = [picture(number) for number in range(12)]
+    phone = world.phone("phone-1")
+    phone.keep(*pictures)
+    world.shelf.name(*pictures)
+    said = [one for one in heard(world, phone) if isinstance(one, BlobWant)]
+    assert len(said) <= 3
+    assert world.shelf.stored() == set(map(digest_of, pictures))
+    assert blob_rows.waiting(phone.conn) == (0, 0)
+
+
+def test_a_phone_is_told_of_what_is_stored_once_it_owes_nothing(world):
+    pictures = [picture(number) for number in range(12)]
+    phone = world.phone("phone-1")
+    phone.keep(*pictures)
+    world.shelf.name(*pictures)
+    told = [one.stored for one in heard(world, phone) if isinstance(one, BlobAck)]
+    assert len(told) <= 2
+    assert {digest for stored in told for digest in stored} == set(map(digest_of, pictures))
+
+
+def heard(world, phone):
+    """What a phone was told until all is settled."""
+    said = []
+    take = phone.sender.take
+    phone.sender.take = lambda message: (said.append(message), take(message))
+    world.settle()
+    return said
+
+
 @pytest.mark.requirement("OR-BLB-8")
 def test_what_two_phones_saw_travels_once(world):
     for name in ("phone-1", "phone-2"):

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from sync import cloud_link, topics
+from sync.cloud_link import Repeated
 from sync.codec import PLAIN, Envelope, encode_body, encode_envelope
 from sync.errors import TransientError
 from sync.messages import (
@@ -185,6 +186,37 @@ def test_garbage_without_a_sender_is_counted_and_given_up(world):
     assert cloud.link.counters.malformed == 1
     assert cloud.dead[0].payload == b"garbage"
     assert not world.broker._clients["cloud"].unacknowledged
+
+
+@pytest.mark.requirement("OR-ACK-3")
+def test_a_row_that_was_committed_before_is_answered_and_not_read_again(world):
+    cloud, device = world.cloud(), world.device()
+    world.settle(cloud, device)
+    device.enqueue(event(1))
+    device.turn()
+    cloud.turn()
+    device.events.clear()  # the answer is lost
+    world.clock.advance(60)
+    device.turn()
+    cloud.turn()
+    assert [one.message for one in cloud.received if one.stream == "outbox"] == [
+        event(1),
+        Repeated(Event),
+    ]
+    assert cloud.received[-1].redelivered
+    device.turn()
+    assert depth(device.conn) == 0
+
+
+def test_batches_are_as_large_as_a_moment_takes(world):
+    cloud = world.cloud()
+    cloud.turn()
+    cloud.turn()
+    most = cloud.link.acknowledger.admission.batch()
+    for number in range(2 * most):
+        inject(world, event(number), seq=number + 1)
+    cloud.turn()
+    assert cloud.link.counters.batches == 2
 
 
 def test_a_row_that_comes_again_is_seen_as_redelivered(world):

@@ -291,3 +291,58 @@ def test_rows_that_were_given_up_for_their_number_are_tried_again_by_an_update(t
         assert {row[0] for row in old.execute("SELECT install FROM outbox")} == {
             "install-of-version-1"
         }
+
+
+def test_a_row_waits_for_several_times_the_usual_answer(conn, clock):
+    put(conn, event(1), event(2))
+    box = new_outbox(conn, clock)
+    box.claim(1)
+    clock.advance(1.9)
+    box.acknowledge([1])
+    box.claim(1)
+    clock.advance(5.6)
+    assert box.claim(1) == []
+    clock.advance(0.2)
+    assert [row.seq for row in box.claim(1)] == [2]
+
+
+def test_a_slow_answer_holds_back_rows_that_left_before_it(conn, clock):
+    put(conn, event(1))
+    box = new_outbox(conn, clock)
+    box.claim(1)
+    box.answered(3.0)
+    clock.advance(8.9)
+    assert box.claim(1) == []
+    clock.advance(0.2)
+    assert len(box.claim(1)) == 1
+
+
+def test_quick_answers_make_an_outbox_less_patient_again(conn, clock):
+    put(conn, event(1))
+    box = new_outbox(conn, clock)
+    box.answered(20.0)
+    for _ in range(60):
+        box.answered(0.01)
+    box.claim(1)
+    assert box.next_due_s() - clock.monotonic_s() <= 4.0
+
+
+def test_nothing_is_sent_again_soon_while_the_cloud_has_not_said_a_word(conn, clock):
+    put(conn, event(1))
+    box = new_outbox(conn, clock)
+    box.ask(clock.monotonic_s())
+    box.claim(1)
+    clock.advance(9.9)
+    assert box.claim(1) == []
+    clock.advance(0.2)
+    assert len(box.claim(1)) == 1
+
+
+def test_a_sign_of_the_cloud_ends_that_patience(conn, clock):
+    put(conn, event(1))
+    box = new_outbox(conn, clock)
+    box.ask(clock.monotonic_s())
+    box.claim(1)
+    box.ask(None)
+    clock.advance(4.0)
+    assert len(box.claim(1)) == 1
