@@ -154,13 +154,20 @@ class StagedDesk:
         }
 
     def audit_log(self, release_id: str) -> Fields:
-        """Every line of its audit log, and whether none was changed since.
+        """Every line of its audit log, and whether none was changed or taken out since.
 
         Raises: UnknownRowError: it was never staged.
         """
+        before = self._store.get(release_id).state.phase
         log = self._store.log(release_id)
+        after = self._store.get(release_id).state.phase
         entries = [{"row": one.row, **asdict(one.entry), "digest": one.digest} for one in log]
-        return {"release_id": release_id, "entries": entries, "whole": is_whole(log)}
+        ends_here = bool(log) and log[-1].entry.now in {before, after}
+        return {
+            "release_id": release_id,
+            "entries": entries,
+            "whole": ends_here and is_whole(log),
+        }
 
     def _replaced(self, release_id: str, channel: str) -> str:
         """The release that a channel's phones have now.
@@ -204,7 +211,7 @@ class StagedDesk:
                 alpha_worse=order.alpha_worse,
                 alpha_harm=order.alpha_harm,
             )
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise StagedReleaseError(f"the plan cannot be: {error}") from error
         if order.seed:
             return plan

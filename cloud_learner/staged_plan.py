@@ -7,7 +7,7 @@ says why the defaults are what they are.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, inf
 from types import MappingProxyType
 from typing import Final
 
@@ -50,8 +50,10 @@ class Stage:
             )
         if not 0.0 < self.margin < 1.0:
             raise ValueError(f"a stage's margin is between 0 and 1, not {self.margin}")
-        if not 0.0 <= self.soak_s < self.give_up_s:
-            raise ValueError("a stage gives up after its soak, not before")
+        if not 0.0 <= self.soak_s < self.give_up_s < inf:
+            raise ValueError("a stage gives up after its soak, not before and not never")
+        if self.phones < 1 or self.tasks < 1:
+            raise ValueError("a stage needs a phone and a judged episode at least")
 
 
 @dataclass(frozen=True, slots=True)

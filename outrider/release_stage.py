@@ -139,7 +139,7 @@ def show_status(
     shown = {name: value for name, value in status.items() if name not in {"plan", "stages"}}
     if json:
         shown |= {"plan": status["plan"]}
-    out.summary(**shown, latest=entries[-1]["reason"])
+    out.summary(**shown, latest=entries[-1]["reason"] if entries else "")
 
 
 def show_audit_log(

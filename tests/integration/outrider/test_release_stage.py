@@ -6,8 +6,10 @@ import json
 import os
 
 import pytest
+from sqlalchemy import delete, func, select
 
 from cloud_learner.staged_release import StagedPhase
+from cloud_learner.tables import STAGED_LOG
 from outrider.cli import run
 from tests.staged_fleet import StagedFleet
 
@@ -85,6 +87,12 @@ def test_what_cannot_be_staged_is_told_in_one_line(fleet, capsys):
         (("stage", "r2", "--channel", "beta"), "points at no release"),
         (("stage", "r2", "--stages", "1,100"), "widen it"),
         (("stage", "r2", "--stages", "50,10"), "wider than the one before"),
+        (("stage", "r2", "--stages", "inf"), "the plan cannot be"),
+        (("stage", "r2", "--stages", "nan"), "the plan cannot be"),
+        (("stage", "r2", *PLAN, "--margin", "nan"), "margin is between"),
+        (("stage", "r2", *PLAN, "--give-up-days", "inf"), "not never"),
+        (("stage", "r2", *PLAN, "--soak-hours", "nan"), "not never"),
+        (("stage", "r2", *PLAN, "--alpha-worse", "2"), "alpha_worse is between"),
         (("pause", "r2", "--reason", "x"), "no staged release"),
     ):
         code = run(["release", *words, "--data", str(fleet.folder), "--json"])
@@ -124,3 +132,19 @@ def test_phones_can_be_named_and_asked_for_by_attributes(fleet, capsys):
 
     assert code == 0
     assert [line["phones_in_all"] for line in lines[:-1]] in ([0, 0], [1, 1])
+
+
+@pytest.mark.parametrize("lines", ["last", "all"])
+def test_an_audit_log_that_lost_its_end_is_not_whole(fleet, capsys, lines):
+    told(fleet, capsys, "release", "stage", "r2", *PLAN)
+    fleet.hour()
+    assert told(fleet, capsys, "release", "audit-log", "r2")[0] == 0
+
+    with fleet.database.write() as connection:
+        last = select(func.max(STAGED_LOG.c.row)).scalar_subquery()
+        gone = delete(STAGED_LOG)
+        connection.execute(gone if lines == "all" else gone.where(STAGED_LOG.c.row == last))
+
+    code, said = told(fleet, capsys, "release", "audit-log", "r2")
+    assert (code, said[-1]["whole"]) == (1, False)
+    assert told(fleet, capsys, "release", "status", "r2")[0] == 0
