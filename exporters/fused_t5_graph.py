@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from exporters.families.fused_t5 import FusedT5
 
 EYES, TOKENIZER_FILE = "eyes", "tokenizer.json"
-GRAPH_VERSION = 1
+GRAPH_VERSION = 2
 """Changes whenever the same network would be exported to other graphs."""
 
 
@@ -230,21 +230,9 @@ class _EncoderGraph:
         bias = self._layers.position_bias(first, "t5.encoder", keys=length)
         for index, block in enumerate(stack.block):
             path = f"t5.encoder.block.{index}.layer"
-            x = self._self_attention(x, block.layer[0], f"{path}.0", bias)
+            x = self._layers.self_attention(x, block.layer[0], f"{path}.0", bias)
             x = self._layers.feed_forward(x, block.layer[1], f"{path}.1")
         return graph.rms_norm(x, stack.final_layer_norm, "t5.encoder.final_layer_norm")
-
-    def _self_attention(self, x: str, layer: Any, path: str, bias: str) -> str:
-        graph, layers, attention = self.graph, self._layers, layer.SelfAttention
-        normal = graph.rms_norm(x, layer.layer_norm, f"{path}.layer_norm")
-        path = f"{path}.SelfAttention"
-        mixed = layers.attend(
-            layers.values(normal, attention.q, f"{path}.q"),
-            layers.keys(normal, attention.k, f"{path}.k"),
-            layers.values(normal, attention.v, f"{path}.v"),
-            bias,
-        )
-        return graph.op("Add", x, graph.linear(mixed, attention.o, f"{path}.o"))
 
     def _fused(self, text: str, features: str) -> str:
         graph, fusion = self.graph, self.network.fusion

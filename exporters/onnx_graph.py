@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-import torch
 from safetensors.numpy import save_file
 from torch import nn
 
@@ -41,6 +40,7 @@ from exporters.errors import GraphError
 from exporters.families.layout_t5 import FAMILY, LORA_TARGETS, NEVER, LayoutT5
 from exporters.graph_builder import Axes, GraphBuilder
 from exporters.shipped import GRAPH_VERSION
+from exporters.t5_graph import T5Layers
 from sync.decoding import PREFIX_BEGIN, PREFIX_POINTER, PREFIX_TYPE
 from sync.grammar import ACTION_TYPES, MAX_WORDS
 from sync.policy_io import POLICY_IO_VERSION
@@ -48,9 +48,6 @@ from sync.tokens import BIT_COLUMNS, ID_COLUMNS
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-_FARTHEST = 128
-"""Distance beyond which T5's relative positions are all alike."""
 
 
 def export_base(network: LayoutT5, directory: Path, *, digest: str) -> None:
@@ -101,11 +98,7 @@ class _T5Graph:
         self.network = network
         self.heads, self.width = network.config.heads, network.config.d_model
         self.head_width = self.width // self.heads
-
-    def split(self, x: str, order: tuple[int, ...]) -> str:
-        """[B, L, d] → [B, L, H, k], transposed to `order`."""
-        shape = self.graph.integers(0, 0, self.heads, self.head_width)
-        return self.graph.op("Transpose", self.graph.op("Reshape", x, shape), perm=order)
+        self.layers = T5Layers(self.graph, heads=self.heads, head_width=self.head_width)
 
     def additive_mask(self, mask: str) -> str:
         """[B, L] → [B, 1, 1, L]: 0 for a token, far below zero for padding."""
@@ -114,55 +107,6 @@ class _T5Graph:
         return self.graph.op(
             "Unsqueeze", self.graph.op("Mul", padding, self.graph.number(NEVER)), axes
         )
-
-    def position_bias(self, attention: Any, length: str, path: str) -> str:
-        """[1, H, L, L]: T5's bias by distance; what lies ahead is masked in a decoder.
-
-        Args:
-            length: int64 scalar.
-        """
-        graph = self.graph
-        zero = graph.constant(np.array(0, dtype=np.int64))
-        one = graph.constant(np.array(1, dtype=np.int64))
-        positions = graph.op("Range", zero, length, one)
-        ahead = graph.op(
-            "Sub",
-            graph.op("Unsqueeze", positions, graph.integers(0)),
-            graph.op("Unsqueeze", positions, graph.integers(1)),
-        )
-        most = graph.constant(np.array(_FARTHEST, dtype=np.int64))
-        least = graph.constant(np.array(-_FARTHEST, dtype=np.int64))
-        rows = graph.op("Add", graph.op("Clip", ahead, least, most), most)
-        table = graph.constant(_bias_by_distance(attention), f"{path}.bias_by_distance")
-        bias = graph.op("Transpose", graph.op("Gather", table, rows, axis=0), perm=(2, 0, 1))
-        return graph.op("Unsqueeze", bias, graph.integers(0))
-
-    def attend(self, query: str, keys: str, values: str, bias: str) -> str:
-        """[B, P, d]: attention of split queries over keys [B, H, k, L] and values [B, H, L, k]."""
-        graph = self.graph
-        scores = graph.op("Add", graph.op("MatMul", query, keys), bias)
-        mixed = graph.op("MatMul", graph.op("Softmax", scores, axis=-1), values)
-        joined = graph.op("Transpose", mixed, perm=(0, 2, 1, 3))
-        return graph.op("Reshape", joined, graph.integers(0, 0, self.width))
-
-    def self_attention(self, x: str, layer: Any, path: str, bias: str) -> str:
-        """`x` plus attention of x over itself."""
-        graph, attention = self.graph, layer.SelfAttention
-        normal = graph.rms_norm(x, layer.layer_norm, f"{path}.layer_norm")
-        path = f"{path}.SelfAttention"
-        query = self.split(graph.linear(normal, attention.q, f"{path}.q"), (0, 2, 1, 3))
-        keys = self.split(graph.linear(normal, attention.k, f"{path}.k"), (0, 2, 3, 1))
-        values = self.split(graph.linear(normal, attention.v, f"{path}.v"), (0, 2, 1, 3))
-        mixed = self.attend(query, keys, values, bias)
-        return graph.op("Add", x, graph.linear(mixed, attention.o, f"{path}.o"))
-
-    def feed_forward(self, x: str, layer: Any, path: str) -> str:
-        """`x` plus two linear layers of x with ReLU between them."""
-        graph, dense = self.graph, layer.DenseReluDense
-        normal = graph.rms_norm(x, layer.layer_norm, f"{path}.layer_norm")
-        path = f"{path}.DenseReluDense"
-        inner = graph.op("Relu", graph.linear(normal, dense.wi, f"{path}.wi"))
-        return graph.op("Add", x, graph.linear(inner, dense.wo, f"{path}.wo"))
 
     def memory_axes(self) -> dict[str, Axes]:
         """What the encoder hands to the decoder: names and axes."""
@@ -191,8 +135,8 @@ class _EncoderGraph(_T5Graph):
         for index, block in enumerate(_blocks(network.decoder)):
             path = f"decoder.block.{index}.layer.1.EncDecAttention"
             cross = block.layer[1].EncDecAttention
-            outputs.append(self.split(graph.linear(x, cross.k, f"{path}.k"), (0, 2, 3, 1)))
-            outputs.append(self.split(graph.linear(x, cross.v, f"{path}.v"), (0, 2, 1, 3)))
+            outputs.append(self.layers.keys(x, cross.k, f"{path}.k"))
+            outputs.append(self.layers.values(x, cross.v, f"{path}.v"))
         for value, (name, axes) in zip(outputs, self.memory_axes().items(), strict=True):
             graph.output(value, name, axes)
 
@@ -209,12 +153,12 @@ class _EncoderGraph(_T5Graph):
         graph, blocks = self.graph, _blocks(self.network.encoder)
         length = graph.op("Squeeze", graph.op("Shape", mask, start=1, end=2))
         attention = blocks[0].layer[0].SelfAttention
-        positions = self.position_bias(attention, length, "encoder")
+        positions = self.layers.position_bias(attention, "encoder", keys=length)
         bias = graph.op("Add", positions, self.additive_mask(mask))
         for index, block in enumerate(blocks):
             path = f"encoder.block.{index}.layer"
-            x = self.self_attention(x, block.layer[0], f"{path}.0", bias)
-            x = self.feed_forward(x, block.layer[1], f"{path}.1")
+            x = self.layers.self_attention(x, block.layer[0], f"{path}.0", bias)
+            x = self.layers.feed_forward(x, block.layer[1], f"{path}.1")
         norm = self.network.encoder.final_layer_norm
         return graph.rms_norm(x, norm, "encoder.final_layer_norm")
 
@@ -266,14 +210,15 @@ class _DecoderGraph(_T5Graph):
     def _decoded(self, x: str, prefix: str, mask: str, cross: list[str]) -> str:
         graph, blocks = self.graph, _blocks(self.network.decoder)
         length = graph.op("Squeeze", graph.op("Shape", prefix, start=1, end=2))
-        positions = self.position_bias(blocks[0].layer[0].SelfAttention, length, "decoder")
+        attention = blocks[0].layer[0].SelfAttention
+        positions = self.layers.position_bias(attention, "decoder", keys=length)
         padding = self.additive_mask(mask)
         for index, block in enumerate(blocks):
             path = f"decoder.block.{index}.layer"
-            x = self.self_attention(x, block.layer[0], f"{path}.0", positions)
+            x = self.layers.self_attention(x, block.layer[0], f"{path}.0", positions)
             keys, values = cross[2 * index : 2 * index + 2]
             x = self._cross_attention(x, block.layer[1], f"{path}.1", (keys, values, padding))
-            x = self.feed_forward(x, block.layer[2], f"{path}.2")
+            x = self.layers.feed_forward(x, block.layer[2], f"{path}.2")
         norm = self.network.decoder.final_layer_norm
         return graph.rms_norm(x, norm, "decoder.final_layer_norm")
 
@@ -282,8 +227,8 @@ class _DecoderGraph(_T5Graph):
         graph, attention = self.graph, layer.EncDecAttention
         normal = graph.rms_norm(x, layer.layer_norm, f"{path}.layer_norm")
         path = f"{path}.EncDecAttention"
-        query = self.split(graph.linear(normal, attention.q, f"{path}.q"), (0, 2, 1, 3))
-        mixed = self.attend(query, *memory)
+        query = self.layers.values(normal, attention.q, f"{path}.q")
+        mixed = self.layers.attend(query, *memory)
         return graph.op("Add", x, graph.linear(mixed, attention.o, f"{path}.o"))
 
     def _pointers(self, last: str, pointer_keys: str) -> str:
@@ -297,21 +242,6 @@ class _DecoderGraph(_T5Graph):
 def _blocks(stack: Any) -> list[Any]:
     """The blocks of a T5 stack; transformers types them as any module."""
     return list(stack.block)
-
-
-def _bias_by_distance(attention: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """float32 [2 · farthest + 1, H]: bias by how far ahead a key is of its query."""
-    ahead = torch.arange(-_FARTHEST, _FARTHEST + 1)
-    buckets = attention._relative_position_bucket(  # noqa: SLF001 - transformers' own buckets
-        ahead,
-        bidirectional=not attention.is_decoder,
-        num_buckets=attention.relative_attention_num_buckets,
-        max_distance=attention.relative_attention_max_distance,
-    )
-    bias = attention.relative_attention_bias(buckets).detach()
-    if attention.is_decoder:
-        bias = bias.masked_fill((ahead > 0)[:, None], NEVER)
-    return np.asarray(bias.numpy(), dtype=np.float32)
 
 
 def _smallest(table: np.ndarray[Any, np.dtype[np.float32]]) -> np.ndarray[Any, Any]:

@@ -59,10 +59,12 @@ class T5Layers:
         graph = self.graph
         zero = graph.constant(np.array(0, dtype=np.int64))
         one = graph.constant(np.array(1, dtype=np.int64))
+        places = graph.op("Range", zero, keys, one)
+        queries = graph.op("Range", first, keys, one) if first else places
         ahead = graph.op(
             "Sub",
-            graph.op("Unsqueeze", graph.op("Range", zero, keys, one), graph.integers(0)),
-            graph.op("Unsqueeze", graph.op("Range", first or zero, keys, one), graph.integers(1)),
+            graph.op("Unsqueeze", places, graph.integers(0)),
+            graph.op("Unsqueeze", queries, graph.integers(1)),
         )
         farthest = int(attention.relative_attention_max_distance)
         most = graph.constant(np.array(farthest, dtype=np.int64))
@@ -81,6 +83,17 @@ class T5Layers:
         mixed = graph.op("MatMul", graph.op("Softmax", scores, axis=-1), values)
         joined = graph.op("Transpose", mixed, perm=(0, 2, 1, 3))
         return graph.op("Reshape", joined, graph.integers(0, 0, self._heads * self._head_width))
+
+    def self_attention(self, x: str, layer: Any, path: str, bias: str) -> str:
+        """`x` plus attention of x over itself."""
+        graph, attention = self.graph, layer.SelfAttention
+        normal = graph.rms_norm(x, layer.layer_norm, f"{path}.layer_norm")
+        path = f"{path}.SelfAttention"
+        query = self.values(normal, attention.q, f"{path}.q")
+        keys = self.keys(normal, attention.k, f"{path}.k")
+        values = self.values(normal, attention.v, f"{path}.v")
+        mixed = self.attend(query, keys, values, bias)
+        return graph.op("Add", x, graph.linear(mixed, attention.o, f"{path}.o"))
 
     def feed_forward(self, x: str, layer: Any, path: str) -> str:
         """`x` plus the feed-forward layers, gated or not."""
