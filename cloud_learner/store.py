@@ -19,9 +19,10 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, Engine, Table, create_engine, event, func, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, OperationalError
 
 from cloud_learner.errors import (
+    SettingsError,
     StoreDamagedError,
     StoreMismatchError,
     StoreUnavailableError,
@@ -169,7 +170,17 @@ def _translated() -> Iterator[None]:
 
 
 def _open(url: str) -> Engine:
-    engine = create_engine(url)
+    try:
+        engine = create_engine(url)
+    except (
+        ArgumentError,
+        ImportError,
+        ValueError,
+    ) as error:  # never the URL itself: it may hold a password
+        raise SettingsError(
+            f"no database can be opened so ({error}): write --database sqlite:///FILE, or another "
+            "URL of SQLAlchemy's whose driver is installed"
+        ) from error
     if engine.dialect.name == "sqlite":
         database = engine.url.database
         if database:

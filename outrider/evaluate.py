@@ -49,7 +49,8 @@ def evaluate(
         Path | None, typer.Option("--base", help="Folder of a base; the shipped one if not set.")
     ] = None,
     temperature: Annotated[
-        float, typer.Option("--temperature", min=0.0, help="0 takes the best action always.")
+        float,
+        typer.Option("--temperature", min=0.0, max=100.0, help="0 takes the best action always."),
     ] = 0.0,
     locale: Annotated[
         str, typer.Option("--locale", help="Language of goals and screens: en, de, ja or ar.")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sync.policy_io import EncodedInput
 
 ADAPTER_FILE = "adapter.bin"
+_RELEASE = "export"
 
 
 class Codec(Enum):
@@ -116,6 +117,7 @@ def export(
     with tempfile.TemporaryDirectory(prefix="outrider-export-") as folder:
         graphs = (out or Path(folder)) / GRAPHS_DIR
         export_base(network, graphs, digest=digest)
+        _require_acts(graphs, packed)
         if out is not None:
             (out / ADAPTER_FILE).write_bytes(packed)
         exported = _Exported(network, digest, graphs, exact, packed)
@@ -171,6 +173,7 @@ def _export_checkpoint(
         packed = pack(
             exact, base_digest=digest, policy_io_version=version, quantisation=codec.value
         )
+        _require_acts(graphs, packed)
         if out is not None:
             (out / ADAPTER_FILE).write_bytes(packed)
         exported = TextExport(network, graphs, dict(unpack(packed).tensors))
@@ -186,6 +189,19 @@ def _export_checkpoint(
         )
     if refused:
         raise CommandError(refused)
+
+
+def _require_acts(graphs: Path, packed: bytes) -> None:
+    """Load an adapter's file as a phone does.
+
+    Raises: InstallError: it does not fit the base, or what comes of it is not finite.
+    """
+    from device_runtime.policies import open_base
+    from sync.adapter_file import unpack
+
+    tensors = unpack(packed).tensors
+    if tensors:
+        open_base(graphs).load_adapter(_RELEASE, tensors)
 
 
 def _checked(

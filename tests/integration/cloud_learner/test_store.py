@@ -7,7 +7,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import insert, select
 
-from cloud_learner.errors import StoreMismatchError
+from cloud_learner.errors import SettingsError, StoreMismatchError
 from cloud_learner.store import Database, count, counters, insert_new, sqlite_url, upsert
 from cloud_learner.tables import COUNTERS, LEARNER_STATE, METADATA
 
@@ -46,6 +46,17 @@ def test_a_database_of_a_newer_version_is_refused_in_one_line(tmp_path, database
         Database(sqlite_url(tmp_path / "cloud.db"))
 
     assert "use the version that wrote it" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["nonsense", "nonsense://me:secret@host/x", "mysql+absent://me:secret@host/x"],
+)
+def test_a_url_that_names_no_database_is_refused_in_one_line_without_its_password(url):
+    with pytest.raises(SettingsError, match="sqlite:///FILE") as caught:
+        Database(url)
+    assert "secret" not in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

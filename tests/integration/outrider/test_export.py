@@ -113,6 +113,39 @@ def test_an_adapter_of_another_base_or_encoding_is_refused(base, digest, version
     assert told in error
 
 
+ODD = {
+    "no layer that adapters change": lambda name, one: (f"other.{name}", one),
+    "does not fit this base": lambda name, _one: (name, np.zeros((4, 4), np.float32)),
+    "not finite": lambda name, one: (name, np.full_like(one, 1e12)),
+}
+
+
+@pytest.mark.parametrize("told", sorted(ODD))
+def test_an_adapter_that_no_phone_could_load_is_refused_without_a_check(
+    base, adapter, tmp_path, capsys, told
+):
+    read = unpack(adapter.read_bytes())
+    tensors = dict(ODD[told](name, one) for name, one in read.tensors.items())
+    path = tmp_path / "odd.bin"
+    path.write_bytes(
+        pack(
+            tensors,
+            base_digest=read.base_digest,
+            policy_io_version=read.policy_io_version,
+            quantisation="fp32",
+        )
+    )
+
+    code, lines, error = run_json(
+        capsys, "--base", base, "--adapter", path, "--codec", "fp32", "--out", tmp_path / "out"
+    )
+
+    assert (code, lines) == (1, [])
+    assert told in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "out" / "adapter.bin").exists()
+
+
 def test_a_file_that_is_no_adapter_is_refused(base, tmp_path, capsys):
     (tmp_path / "noise.bin").write_bytes(b"noise")
     code, _, error = run_json(capsys, "--base", base, "--adapter", tmp_path / "noise.bin")
