@@ -27,6 +27,7 @@ from outrider import (
     bench_staged_release,
     bench_sync,
     broker,
+    broker_run,
     clones,
     clones_check,
     clones_new,
@@ -141,6 +142,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("bench staged-release", bench_staged_release.bench_staged_release),
     ("bench release", bench_release.bench_release),
     ("bench sync", bench_sync.bench_sync),
+    ("broker run", broker_run.run_broker),
     ("broker config", broker.write_config),
     ("sync conformance", conformance.check_conformance),
     ("doctor", doctor.doctor),
@@ -149,7 +151,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
 
 GROUPS = {
     "bench": "What things cost on this machine, and how well learners learn.",
-    "broker": "Brokers that somebody else runs.",
+    "broker": "A broker of the fleet's own, or files for one that somebody else runs.",
     "base": "Base networks: what a fleet starts with.",
     "clones": "Clones of apps, and their tasks.",
     "cloud": "The service that ingests, directs, publishes and answers.",
