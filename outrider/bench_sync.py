@@ -51,6 +51,8 @@ def bench_sync(
     json: Json = False,
 ) -> None:
     """Measure the wire: bytes a step, episodes a second, and the cloud's memory."""
+    from outrider.sync_bench_rates import kept_rate
+
     wanted = chosen_parts(parts, PARTS)
     fleets = _fleets(phones)
     out = Output(json_lines=json)
@@ -61,9 +63,11 @@ def bench_sync(
             measured["bytes"] = _bytes(out, folder, steps_of, seed_base, actor)
         if "rates" in wanted:
             measured["rates"] = _rates(out, folder, fleets, uploads, seed_base)
+            measured["rate_kept"] = kept_rate(measured["rates"])
         if "memory" in wanted:
             measured["memory"] = _memory(out, folder, episodes)
-    out.summary(seed_base=seed_base, aim_ratio=AIM, **measured)
+    met = all(part["met"] for part in measured.values() if isinstance(part, dict))
+    out.summary(seed_base=seed_base, aim_ratio=AIM, **measured, met=met)
 
 
 def _fleets(phones: str) -> list[int]:
@@ -134,7 +138,13 @@ def _memory(out: Output, folder: Path, episodes: int) -> dict[str, float]:
     short = record(8, 0, actor="noop", blobs=None).played
     with _broker(folder / "broker-memory") as broker:
         found = measure_memory(
-            episodes, broker, folder / "memory", [_upload_of(one) for one in short]
+            episodes,
+            broker,
+            folder / "memory",
+            [_upload_of(one) for one in short],
+            progress=lambda sample: out.event(
+                "memory_progress", stored=sample.stored, rss_mib=round(sample.rss_bytes / 2**20, 1)
+            ),
         )
     out.event("memory", **found)
     return found

@@ -17,6 +17,7 @@ from outrider.errors import CommandError
 
 if TYPE_CHECKING:
     from cloud_learner.ingest import Ingest
+    from cloud_learner.store import Database
     from sync.mqtt import MqttAddress
     from sync.session import Received
 
@@ -33,6 +34,7 @@ class CloudSample:
         first_s, last_s: when the first and the last of them were, on the monotonic clock.
         cpu_s: of the whole process since it started.
         screens: pictures that it holds.
+        devices: phones that it knows to be there.
     """
 
     stored: int
@@ -41,6 +43,7 @@ class CloudSample:
     cpu_s: float
     rss_bytes: int
     screens: int
+    devices: int = 0
 
 
 class CloudProcess:
@@ -80,6 +83,20 @@ class CloudProcess:
             time.sleep(0.02)
         return found
 
+    def wait_devices(self, count: int, timeout_s: float) -> None:
+        """Wait until `count` phones are there.
+
+        Raises: CommandError: they are not after `timeout_s`.
+        """
+        deadline_s = time.monotonic() + timeout_s
+        while (there := self.sample().devices) < count:
+            if time.monotonic() > deadline_s:
+                raise CommandError(
+                    f"{there} of {count} phones connected in {timeout_s:.0f} s: "
+                    "try fewer, or a quieter machine"
+                )
+            time.sleep(0.1)
+
     def __enter__(self) -> Self:
         return self
 
@@ -106,28 +123,33 @@ class CloudProcess:
 
 
 class _Counting:
-    """Ingest, and when it committed how many episodes."""
+    """Ingest, and when it committed how many episodes, each counted once."""
 
-    def __init__(self, ingest: Ingest) -> None:
+    def __init__(self, ingest: Ingest, database: Database) -> None:
         self.stored = 0
+        self._database = database
         self.first_s = 0.0
         self.last_s = 0.0
         self._ingest = ingest
 
     def commit(self, batch: Sequence[Received]) -> Mapping[int, str]:
         """See Ingest."""
-        from sync.messages import EpisodeUpload
-
         refused = self._ingest.commit(batch)
-        episodes = sum(
-            isinstance(one.message, EpisodeUpload) and index not in refused
-            for index, one in enumerate(batch)
-        )
-        if episodes:
+        stored = self._rows()
+        if stored > self.stored:
             self.last_s = time.monotonic()
             self.first_s = self.first_s or self.last_s
-            self.stored += episodes
+            self.stored = stored
         return refused
+
+    def _rows(self) -> int:
+        """The number of the newest row: none is ever taken away here."""
+        from sqlalchemy import func, select
+
+        from cloud_learner.tables import EPISODES
+
+        with self._database.read() as connection:
+            return int(connection.execute(select(func.max(EPISODES.c.row))).scalar() or 0)
 
 
 def _serve(folder: Path, address: MqttAddress, pipe: Connection) -> None:
@@ -144,7 +166,7 @@ def _serve(folder: Path, address: MqttAddress, pipe: Connection) -> None:
 
     clock = SystemClock()
     database = Database(sqlite_url(folder / "cloud.db"))
-    counting = _Counting(Ingest(database, clock=clock))
+    counting = _Counting(Ingest(database, clock=clock), database)
     blobs = BlobStore(database, folder / "blobs", clock=clock, new_id=new_uuid7)
     intake = BlobIntake(blobs, clock=clock)
     session = CloudSession(
@@ -170,6 +192,7 @@ def _serve(folder: Path, address: MqttAddress, pipe: Connection) -> None:
                     cpu_s=time.process_time(),
                     rss_bytes=_resident_bytes(),
                     screens=blobs.counts()["blobs_stored"],
+                    devices=len(session.stats().devices),
                 )
             )
     except EOFError:

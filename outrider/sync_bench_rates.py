@@ -7,7 +7,8 @@ connection each. The cloud runs in a process of its own; the rate is that of its
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +33,27 @@ PHONES_EACH: Final = 64
 _WAITING_MOST: Final = 256
 """Episodes that wait in all outboxes of the memory run: what is played there comes and goes."""
 MARKS: Final = (0.1, 0.5, 1.0)
+_TOLD_TIMES: Final = 20
+MOST_GROWTH: Final = 0.05
+"""Memory is flat where it grows by no more from the first mark to the last."""
+KEPT_RATE: Final = 0.8
+"""What the largest fleet's rate is to be at least, beside that of the smallest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What simulated phones did so far.
+
+    Attributes:
+        resent: rows that were sent more than once.
+        cpu_s: of their processes.
+    """
+
+    resent: int
+    cpu_s: float
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(self.resent + other.resent, self.cpu_s + other.cpu_s)
 
 
 class SimulatedPhones:
@@ -92,10 +114,10 @@ class SimulatedPhones:
             session.start()
             self._sessions.append(session)
 
-    @property
-    def resent(self) -> int:
-        """Rows that were sent more than once."""
-        return sum(session.stats().counters.resent for session in self._sessions)
+    def spent(self) -> Spent:
+        """What they did and took so far."""
+        resent = sum(session.stats().counters.resent for session in self._sessions)
+        return Spent(resent, time.process_time())
 
     def close(self) -> None:
         """End them all."""
@@ -157,15 +179,15 @@ class PhoneProcesses(ExitStack):
             pipe.send("start")
         self._answers()
 
-    def resent(self) -> int:
-        """Rows that were sent more than once."""
+    def spent(self) -> Spent:
+        """What they did and took so far."""
         for pipe, _size in self._pipes:
-            pipe.send("resent")
-        return sum(self._answers())
+            pipe.send("spent")
+        return sum(self._answers(), Spent(0, 0.0))
 
-    def _answers(self) -> list[int]:
+    def _answers(self) -> list[Spent]:
         try:
-            return [int(pipe.recv()) for pipe, _size in self._pipes]
+            return [pipe.recv() for pipe, _size in self._pipes]
         except EOFError as error:
             raise CommandError("simulated phones ended; see above") from error
 
@@ -180,14 +202,11 @@ def _serve_phones(
     with closing(SimulatedPhones(addresses, folder, templates)) as phones, suppress(EOFError):
         while True:
             said = pipe.recv()
-            if said == "resent":
-                pipe.send(phones.resent)
-                continue
             if said == "start":
                 phones.start()
-            else:
+            elif said != "spent":
                 phones.play(said)
-            pipe.send(0)
+            pipe.send(phones.spent())
 
 
 def _shares(count: int, phones: int) -> Iterator[tuple[int, int]]:
@@ -205,6 +224,7 @@ class Rate:
     episodes: int
     seconds: float
     cloud_cpu_s: float
+    phones_cpu_s: float
     resent: int
 
     def row(self) -> Figures:
@@ -214,6 +234,7 @@ class Rate:
             "episodes": self.episodes,
             "episodes_per_s": round((self.episodes - 1) / max(self.seconds, 1e-9), 1),
             "cloud_cpu_ms_per_episode": round(1000 * self.cloud_cpu_s / self.episodes, 2),
+            "phones_cpu_ms_per_episode": round(1000 * self.phones_cpu_s / self.episodes, 2),
             "resent": self.resent,
         }
 
@@ -225,7 +246,7 @@ def measure_rate(
     folder: Path,
     uploads: Sequence[EpisodeUpload],
 ) -> Rate:
-    """Let `phones` phones upload `episodes` episodes that wait in their outboxes already.
+    """Let `phones` phones, all of them connected, play `episodes` episodes at once.
 
     The clock runs from the first commit to the last.
     """
@@ -234,17 +255,33 @@ def measure_rate(
         CloudProcess(folder / "cloud", broker.address()) as cloud,
         PhoneProcesses(addresses, folder / "phones", uploads) as fleet,
     ):
-        fleet.play(episodes)
-        before = cloud.sample()
         fleet.start()
-        after = cloud.wait_stored(episodes, _WAIT_S)
+        cloud.wait_devices(phones, _WAIT_S)
+        before, spent = cloud.sample(), fleet.spent()
+        fleet.play(episodes)
+        after, all_spent = cloud.wait_stored(episodes, _WAIT_S), fleet.spent()
         return Rate(
             phones=phones,
             episodes=episodes,
             seconds=after.last_s - after.first_s,
             cloud_cpu_s=after.cpu_s - before.cpu_s,
-            resent=fleet.resent(),
+            phones_cpu_s=all_spent.cpu_s - spent.cpu_s,
+            resent=all_spent.resent,
         )
+
+
+def kept_rate(rates: Sequence[Figures]) -> Figures:
+    """The rate of the largest fleet beside that of the smallest."""
+    ordered = sorted(rates, key=lambda rate: rate["phones"])
+    few, many = ordered[0], ordered[-1]
+    ratio = many["episodes_per_s"] / few["episodes_per_s"]
+    return {
+        "phones": many["phones"],
+        "beside": few["phones"],
+        "ratio": round(ratio, 3),
+        "aim_ratio": KEPT_RATE,
+        "met": ratio >= KEPT_RATE,
+    }
 
 
 def _addresses(broker: BrokerProcess, names: Sequence[str]) -> list[MqttAddress]:
@@ -253,32 +290,47 @@ def _addresses(broker: BrokerProcess, names: Sequence[str]) -> list[MqttAddress]
 
 
 def measure_memory(
-    episodes: int, broker: BrokerProcess, folder: Path, uploads: Sequence[EpisodeUpload]
+    episodes: int,
+    broker: BrokerProcess,
+    folder: Path,
+    uploads: Sequence[EpisodeUpload],
+    *,
+    progress: Callable[[CloudSample], None],
 ) -> Figures:
-    """The cloud's memory after a tenth, half and all of `episodes` episodes, in MiB."""
+    """The cloud's memory after a tenth, half and all of `episodes` episodes, in MiB.
+
+    Args:
+        progress: told how the cloud does, some twenty times.
+    """
     addresses = _addresses(broker, [f"phone-m-{number}" for number in range(_MEMORY_PHONES)])
     fleet = SimulatedPhones(addresses, folder / "phones", uploads)
     with closing(fleet), CloudProcess(folder / "cloud", broker.address()) as cloud:
         fleet.start()
-        queued, marks = 0, []
+        queued, told, marks = 0, 0, []
         for mark in MARKS:
             goal = max(1, round(mark * episodes))
             while queued < goal:
                 more = min(_WAITING_MOST // 2, goal - queued)
                 fleet.play(more)
                 queued += more
-                cloud.wait_stored(queued - _WAITING_MOST // 2, _WAIT_S)
+                sample = cloud.wait_stored(queued - _WAITING_MOST // 2, _WAIT_S)
+                if queued - told >= episodes / _TOLD_TIMES:
+                    told = queued
+                    progress(sample)
             marks.append(cloud.wait_stored(goal, _WAIT_S))
-        return _memory_figures(episodes, marks, fleet.resent)
+        return _memory_figures(episodes, marks, fleet.spent().resent)
 
 
 def _memory_figures(episodes: int, marks: Sequence[CloudSample], resent: int) -> Figures:
     tenth, half, whole = (mark.rss_bytes / 2**20 for mark in marks)
+    growth = round(whole / tenth - 1, 4)
     return {
         "episodes": episodes,
         "rss_mib_at_10_percent": round(tenth, 1),
         "rss_mib_at_50_percent": round(half, 1),
         "rss_mib_at_100_percent": round(whole, 1),
-        "growth": round(whole / tenth - 1, 4),
+        "growth": growth,
+        "aim_growth": MOST_GROWTH,
+        "met": growth <= MOST_GROWTH,
         "resent": resent,
     }

@@ -79,7 +79,8 @@ class _Outstanding:
     sent_at_s: float
     last_sent_at_s: float
     sends: int
-    resend_at_s: float
+    wait_s: float
+    not_before_s: float = 0.0
 
 
 def enqueue(
@@ -166,6 +167,7 @@ class Outbox:
         self._attempts: dict[int, int] = {}  # where the database cannot count them
         self._usual_answer_s = 0.0
         self._asked_at_s: float | None = None
+        self._moved_at_s = self._moved_to_s = 0.0
         self._paused_until_s = 0.0
 
     def claim(self, window: int) -> list[OutboxRow]:
@@ -220,6 +222,8 @@ class Outbox:
             held = self._outstanding.pop(seq, None)
             if held is not None:
                 self.answered(now_s - held.sent_at_s)
+                self._moved_at_s = now_s
+                self._moved_to_s = max(self._moved_to_s, held.last_sent_at_s)
         return self._settle(dict.fromkeys(gone, ""))
 
     def answered(self, took_s: float) -> None:
@@ -255,7 +259,7 @@ class Outbox:
         for seq in sequences:
             held = self._outstanding.get(seq)
             if held is not None:
-                held.resend_at_s = max(held.resend_at_s, self._paused_until_s)
+                held.not_before_s = self._paused_until_s
 
     def expect_nothing(self) -> None:
         """Forget what is outstanding, so that it is claimed again: who had it is gone."""
@@ -288,9 +292,16 @@ class Outbox:
         return oldest(self._conn)
 
     def _due_s(self, held: _Outstanding) -> float:
-        """When a row is to be sent again, as far as the cloud's pace is known by now."""
+        """When a row is to be sent again, as far as the cloud's pace is known by now.
+
+        Rows are looked at in the order in which they were sent: while those before it are answered,
+        a row waits for its turn and is not lost.
+        """
+        is_passed_over = held.last_sent_at_s < self._moved_to_s
+        since_s = held.last_sent_at_s if is_passed_over else self._moved_at_s
         usual_s = min(_PATIENCE * self._usual_answer_s, self._backoff.cap_s)
-        due_s = max(held.resend_at_s, held.last_sent_at_s + usual_s)
+        wait_s = max(held.wait_s, usual_s)
+        due_s = max(held.not_before_s, max(held.last_sent_at_s, since_s) + wait_s)
         if self._asked_at_s is None:
             return due_s
         return max(due_s, self._asked_at_s + _SILENCE_MOST_S)
@@ -419,5 +430,5 @@ class Outbox:
             sent_at_s=now_s if held is None else held.sent_at_s,
             last_sent_at_s=now_s,
             sends=sends,
-            resend_at_s=now_s + self._backoff.delay_s(sends, self._random),
+            wait_s=self._backoff.delay_s(sends, self._random),
         )

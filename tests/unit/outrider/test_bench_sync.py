@@ -5,7 +5,8 @@ import pytest
 from outrider.bench_sync import _fleets
 from outrider.errors import MisuseError
 from outrider.sync_bench_bytes import WireBytes, figures
-from outrider.sync_bench_rates import Rate, _shares
+from outrider.sync_bench_cloud import CloudSample
+from outrider.sync_bench_rates import Rate, _memory_figures, _shares, kept_rate
 
 
 def test_bytes_a_step_are_both_ways_together_beside_the_naive_way():
@@ -22,14 +23,37 @@ def test_bytes_a_step_are_both_ways_together_beside_the_naive_way():
 
 
 def test_a_rate_counts_from_the_first_commit_to_the_last():
-    rate = Rate(phones=2, episodes=101, seconds=2.0, cloud_cpu_s=1.01, resent=3)
+    rate = Rate(phones=2, episodes=101, seconds=2.0, cloud_cpu_s=1.01, phones_cpu_s=2.02, resent=3)
     assert rate.row() == {
         "phones": 2,
         "episodes": 101,
         "episodes_per_s": 50.0,
         "cloud_cpu_ms_per_episode": 10.0,
+        "phones_cpu_ms_per_episode": 20.0,
         "resent": 3,
     }
+
+
+@pytest.mark.parametrize(("many", "met"), [(80.0, True), (79.0, False)])
+def test_the_largest_fleets_rate_is_held_against_the_smallests(many, met):
+    rates = [
+        {"phones": phones, "episodes_per_s": rate} for phones, rate in ((256, many), (1, 100.0))
+    ]
+    assert kept_rate(rates) == {
+        "phones": 256,
+        "beside": 1,
+        "ratio": many / 100,
+        "aim_ratio": 0.8,
+        "met": met,
+    }
+
+
+def test_memory_is_flat_where_it_grows_by_a_twentieth_at_most():
+    marks = [CloudSample(0, 0.0, 0.0, 0.0, mib << 20, 0) for mib in (100, 104, 105)]
+    assert _memory_figures(10, marks, 0)["met"]
+    grown = [*marks[:2], CloudSample(0, 0.0, 0.0, 0.0, 106 << 20, 0)]
+    found = _memory_figures(10, grown, 0)
+    assert (found["growth"], found["met"]) == (0.06, False)
 
 
 @pytest.mark.parametrize(("count", "phones"), [(7, 3), (2, 5), (6, 3)])

@@ -346,3 +346,29 @@ def test_a_sign_of_the_cloud_ends_that_patience(conn, clock):
     box.ask(None)
     clock.advance(4.0)
     assert len(box.claim(1)) == 1
+
+
+def test_a_row_waits_for_its_turn_while_those_before_it_are_answered(conn, clock):
+    put(conn, event(1), event(2), event(3))
+    box = new_outbox(conn, clock)
+    box.claim(1)
+    clock.advance(0.1)
+    box.claim(3)
+    clock.advance(1.8)
+    box.acknowledge([1])
+    clock.advance(1.9)  # longer ago than the first wait, and the cloud is at work
+    assert box.claim(3) == []
+    clock.advance(10.0)
+    assert [row.seq for row in box.claim(3)] == [2, 3]
+
+
+def test_a_row_that_later_ones_overtook_is_lost(conn, clock):
+    put(conn, event(1), event(2))
+    box = new_outbox(conn, clock)
+    box.claim(1)
+    clock.advance(0.1)
+    box.claim(2)
+    clock.advance(3.8)
+    box.acknowledge([2])
+    clock.advance(7.6)
+    assert [row.seq for row in box.claim(2)] == [1]
