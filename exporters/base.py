@@ -89,6 +89,11 @@ def read_card(directory: Path) -> dict[str, Any]:
     try:
         card = json.loads(path.read_text(encoding="utf-8"))
         config = LayoutT5Config(**card["config"])
+    except FileNotFoundError as error:
+        raise BaseFilesError(
+            f"{directory} holds no base's card ({CARD_FILE}) and no checkpoint's config.json that "
+            "names a model_type: name another folder"
+        ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BaseFilesError(f"{path} is no base's card ({error}): train one anew") from error
     for name, wanted in _identity(config).items():

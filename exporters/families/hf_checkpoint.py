@@ -253,6 +253,8 @@ def _translated(directory: Path) -> Iterator[None]:
         raise
     except Exception as error:  # the libraries' errors share no base but Exception
         first = str(error).strip().partition("\n")[0][:200]
+        if "ignore_mismatched_sizes" in first:  # an option that nobody has here
+            first = "its weights have other shapes than config.json says"
         raise BaseFilesError(
             f"{directory} cannot be loaded ({first}): copy the checkpoint again"
         ) from error

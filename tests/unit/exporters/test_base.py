@@ -77,3 +77,8 @@ def test_card_that_is_none_is_refused(tmp_path, text):
     (tmp_path / "card.json").write_text(text)
     with pytest.raises(BaseFilesError, match="train one anew"):
         read_card(tmp_path)
+
+
+def test_a_folder_that_holds_nothing_says_what_it_lacks(tmp_path):
+    with pytest.raises(BaseFilesError, match=r"no checkpoint's config\.json"):
+        read_card(tmp_path)

@@ -188,6 +188,7 @@ def pickled(folder):
         (holds("model.safetensors", "short"), "cannot be loaded"),
         (says("config.json", model_type="bert"), "a checkpoint of bert"),
         (says("config.json", model_type=None), "names no model_type"),
+        (says("config.json", d_model=24), "other shapes than config.json says"),
         (says("image_encoder/config.json", model_type="vit"), "holds vit"),
         (says("image_encoder/preprocessor_config.json", image_mean=None), "image_mean"),
         (says("image_encoder/preprocessor_config.json", size=32), "make them agree"),
