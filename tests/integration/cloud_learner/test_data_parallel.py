@@ -198,7 +198,7 @@ def test_a_process_that_is_gone_is_noticed_and_said_in_one_line(tmp_path, episod
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
     )
     assert ended.stdout.strip() == "refused: start all of them anew with torchrun", ended.stderr
 
