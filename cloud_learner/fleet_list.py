@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from cloud_learner.fleet_filter import Condition, Facts, meets, parse_filter
 from cloud_learner.store import Database
 from cloud_learner.tables import DEVICES, PHONES
 from sync.clock import Clock
+from sync.errors import RejectedError
 
 Fields = dict[str, Any]  # a row with JSON values, as the API gives it
 
@@ -81,26 +82,29 @@ class FleetList:
         """The devices that are meant, in order of names, revoked ones left out.
 
         Raises:
-            UnknownRowError: one that is named is not there, or was revoked.
-            RejectedError: the filter cannot be read.
+            UnknownRowError: one that is named is not there.
+            RejectedError: one that is named was revoked, or the filter cannot be read.
         """
         if chosen.devices:
-            with self._database.read() as connection:
-                known = set(
-                    connection.execute(
-                        select(DEVICES.c.device_id).where(
-                            DEVICES.c.device_id.in_(chosen.devices), DEVICES.c.revoked_at_ms == 0
-                        )
-                    ).scalars()
-                )
-            for name in chosen.devices:
-                if name not in known:
-                    raise UnknownRowError("device", name)
-            return tuple(sorted(known))
+            return self._named(chosen.devices)
         if not (chosen.where or chosen.everyone):
             return ()
         rows = self._rows("", parse_filter(chosen.where))
         return tuple(row["device_id"] for row in rows if not row["revoked_at_ms"])
+
+    def _named(self, names: Sequence[str]) -> tuple[str, ...]:
+        wanted = select(DEVICES.c.device_id, DEVICES.c.revoked_at_ms)
+        with self._database.read() as connection:
+            rows = connection.execute(wanted.where(DEVICES.c.device_id.in_(names))).all()
+        revoked_at_ms = {row.device_id: row.revoked_at_ms for row in rows}
+        for name in names:
+            if name not in revoked_at_ms:
+                raise UnknownRowError("device", name)
+            if revoked_at_ms[name]:
+                raise RejectedError(
+                    f"{name} was revoked: leave it out, or enrol it anew", reason="not_enrolled"
+                )
+        return tuple(sorted(revoked_at_ms))
 
     def device(self, device_id: str) -> Fields:
         """One device.

@@ -132,6 +132,19 @@ def test_rows_of_a_revoked_device_are_rejected_with_the_reason(desk, ingest):
     assert ingest.commit(batch) == {0: "revoked"}
 
 
+def test_orders_for_a_revoked_device_say_that_it_is(desk, ingest):
+    born(ingest, "p1")
+    born(ingest, "p2")
+    desk.revoke("p1", reason="stolen")
+
+    with pytest.raises(RejectedError, match="p1 was revoked") as refused:
+        desk.desire(Which(devices=["p1"]), {"temperature": 1.0})
+    assert refused.value.reason == "not_enrolled"
+    with pytest.raises(RejectedError, match="no device 'p3'"):
+        desk.desire(Which(devices=["p3"]), {"temperature": 1.0})
+    assert set(desk.desire(Which(everyone=True), {"temperature": 1.0})["versions"]) == {"p2"}
+
+
 def test_nothing_of_a_device_to_be_forgotten_is_trained_on(desk, ingest, database, clock, tmp_path):
     learner = LearnerStore(database, adapters_dir=tmp_path, clock=clock)
     for name in ("p1", "p2"):
