@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import event, select, update
 
 from cloud_learner.batches import Planned
 from cloud_learner.campaign import CampaignState, Move
@@ -333,6 +333,30 @@ def test_an_assignment_that_is_never_played_is_sent_again_and_at_last_given_up(
     assert state_of(database).state == "refused"
     tally = campaign.facts(0.0).tally("train")
     assert (tally.played, tally.env_errors) == (1, 1)
+
+
+def test_who_may_play_how_much_takes_as_many_queries_for_many_devices_as_for_one(
+    ingest, campaign, database
+):
+    asked = []
+    event.listen(database.engine, "before_cursor_execute", lambda *said: asked.append(said[2]))
+    born(ingest)
+    issue(campaign, ASSIGNED)
+    campaign.mark_sent("farm-1", [ASSIGNED.id])
+    asked.clear()
+    campaign.players(DispatchSettings())
+    for_one = len(asked)
+    for number in range(2, 6):
+        born(ingest, device=f"farm-{number}")
+    asked.clear()
+
+    players = campaign.players(DispatchSettings())
+
+    assert len(asked) == for_one
+    assert [(player.device_id, player.outstanding) for player in players] == [
+        ("farm-1", 1),
+        *((f"farm-{number}", 0) for number in range(2, 6)),
+    ]
 
 
 def test_a_silent_device_loses_its_assignments_and_gets_no_more(ingest, campaign, database, clock):
