@@ -58,7 +58,7 @@ _GROWTH: Final = 64
 _LEAST_ROWS: Final = 16
 _LARGE_BATCH: Final = 16
 _SMOOTHING: Final = 0.2
-_UNKNOWN_RATE: Final = 256.0
+_UNKNOWN_RATE: Final = 64.0
 """Messages a second that are assumed until some were committed."""
 
 
@@ -103,7 +103,7 @@ class Admission:
         """
         limits = self._limits
         sending = self._count_sending()
-        rows = min(self._rows, max(int(self._rate * limits.ahead_s), _LEAST_ROWS))
+        rows = min(self._rows, max(round(self._rate * limits.ahead_s), _LEAST_ROWS))
         share = rows // sending
         return Grant(
             credit=min(max(share, 1), limits.credit, ceiling),

@@ -97,7 +97,7 @@ def test_a_database_that_fails_doubles_the_pause_and_one_commit_ends_it(admissio
 
 
 def test_what_is_committed_together_takes_a_moment_whatever_the_rate(admission):
-    assert admission.batch() == 64
+    assert admission.batch() == 16
     commits(admission, took_s=10.0, messages=100)
     assert admission.batch() == 16
     commits(admission, took_s=0.1, messages=100)
