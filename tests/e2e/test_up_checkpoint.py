@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from outrider.up import campaign_summary
 from tests.fleet import Up
 from tests.vlm_checkpoints import tiny_t5
 
@@ -48,7 +47,7 @@ def finished(tmp_path_factory):
 
 
 def test_phones_act_with_what_was_learnt_on_the_checkpoint(finished):
-    summary = campaign_summary(finished.folder)
+    summary = finished.events[-1]
 
     assert summary["phase"] == "finished"
     assert summary["env_steps"] >= 20
