@@ -85,12 +85,14 @@ class FakeShelf(ReleaseShelf):
         self.ready = set(ready)
         self.unavailable = list(unavailable)
         self.looks = 0
+        self.within_s = 0.0
 
     def is_ready(self, release_id):
         return release_id in self.ready
 
-    def look(self):
+    def look(self, *, within_s=0.0):
         self.looks += 1
+        self.within_s = within_s
 
     def settle(self, in_use):
         missing, self.unavailable = self.unavailable, []
@@ -270,12 +272,12 @@ def test_cancelled_assignment_is_not_played(bench):
 def test_announcement_makes_the_shelf_look(bench):
     shelf = FakeShelf()
     wire = ScriptedWire(
-        ReleaseAnnouncement(channel="stable", release_id=ReleaseId("r-1"), version=1)
+        ReleaseAnnouncement(channel="stable", release_id=ReleaseId("r-1"), version=1, spread_s=7.0)
     )
 
     bench.device(wire, shelf=shelf).run(threading.Event(), until_idle=True)
 
-    assert shelf.looks == 1
+    assert (shelf.looks, shelf.within_s) == (1, 7.0)
 
 
 def test_env_errors_are_logged_counted_and_never_judged(bench):
