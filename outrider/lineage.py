@@ -169,12 +169,14 @@ def _lineage_if_there(data: Path, database: str | None) -> Iterator[LineageStore
 
 
 def _signed_chain(data: Path, release: str) -> list[Release]:
-    from sync.errors import IntegrityError, RejectedError
+    from sync.errors import RejectedError
     from sync.published import PublishedReleases
 
+    if not (data / REPOSITORY / "metadata").is_dir():
+        raise MisuseError(f"{data} holds no signed releases: name a fleet's folder with --data")
     try:
         return _chain(PublishedReleases(data / REPOSITORY), release)
-    except (IntegrityError, RejectedError) as error:
+    except RejectedError as error:
         raise MisuseError(str(error)) from error
 
 

@@ -44,11 +44,15 @@ class PublishedReleases:
     def __init__(self, directory: Path) -> None:
         self._metadata_dir = directory / "metadata"
         self._targets_dir = directory / "targets"
+        if not self._metadata_dir.is_dir():
+            raise IntegrityError(
+                f"{directory} holds no whole release repository: outrider keys init makes one"
+            )
         try:
             self._load()
         except (OSError, ValueError, KeyError, RejectedError, RepositoryError) as error:
             raise IntegrityError(
-                f"{directory} holds no whole release repository: {error}"
+                f"{directory} holds no whole release repository ({error}): restore it from a copy"
             ) from error
 
     @property
@@ -88,7 +92,7 @@ class PublishedReleases:
             return self._releases[ReleaseId(release_id)]
         except KeyError:
             raise RejectedError(
-                f"release: {release_id} was never published; `outrider release list` shows all",
+                f"release: {release_id!r} was never published; `outrider release list` shows all",
                 reason=Reason.UNKNOWN_RELEASE,
             ) from None
 
@@ -166,9 +170,10 @@ class PublishedReleases:
         return read_served(self._metadata_dir.parent, path)
 
     def _load(self) -> None:
-        newest = max(
-            int(path.name.split(".")[0]) for path in self._metadata_dir.glob("*.root.json")
-        )
+        roots = [int(path.name.split(".")[0]) for path in self._metadata_dir.glob("*.root.json")]
+        if not roots:
+            raise ValueError("it has no root metadata")
+        newest = max(roots)
         self._root = _parse(Root, self._metadata_dir / f"{newest}.root.json")
         self._timestamp = _parse(Timestamp, self._metadata_dir / "timestamp.json")
         snapshot_version = self._timestamp.signed.snapshot_meta.version
@@ -215,7 +220,10 @@ def served_path(directory: Path, path: str) -> Path:
 
 
 def _parse(role: type[_Role], path: Path) -> Metadata[_Role]:
-    metadata = Metadata[_Role].from_bytes(path.read_bytes())
+    try:
+        metadata = Metadata[_Role].from_bytes(path.read_bytes())
+    except RepositoryError as error:
+        raise ValueError(f"{path.name} is damaged") from error
     if metadata.signed.type != role.type:
         raise ValueError(f"{path.name} is no {role.type} metadata")
     return metadata

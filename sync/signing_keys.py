@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from securesystemslib.signer import CryptoSigner
 
@@ -59,9 +60,16 @@ def read_signer(path: Path) -> CryptoSigner:
         OSError: it is not there or cannot be read.
         ValueError: it is no key, or others can read it.
     """
-    if path.stat().st_mode & 0o077:
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{path} is not there: restore it, or rotate that key") from error
+    if mode & 0o077:
         raise ValueError(f"{path} can be read by others; run chmod 600 on it")
-    return CryptoSigner(load_pem_private_key(path.read_bytes(), password=None))
+    try:
+        return CryptoSigner(load_pem_private_key(path.read_bytes(), password=None))
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise ValueError(f"{path} is no signing key: restore it, or rotate that key") from error
 
 
 def read_root_signers(folders: Iterable[Path], key_ids: Collection[str]) -> list[CryptoSigner]:

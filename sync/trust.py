@@ -158,7 +158,7 @@ class TrustedClient:
             self._root = (directory / "root.json").read_bytes()
         except OSError as error:
             raise IntegrityError(
-                f"{directory} holds no root.json; run outrider phone enrol first"
+                f"{directory} holds no root.json: enrol the phone first (outrider phone enroll)"
             ) from error
         self._fetch = fetch
         self._session: _Session | None = None
@@ -299,14 +299,21 @@ class _Session:
         self._offline = offline
         self._described = described
         with self._reasons():
-            self._updater = Updater(
-                str(metadata_dir),
-                METADATA_PREFIX,
-                target_base_url=_TARGETS_PREFIX,
-                fetcher=fetcher,
-                config=_CONFIG,
-                bootstrap=root,
-            )
+            try:
+                self._updater = Updater(
+                    str(metadata_dir),
+                    METADATA_PREFIX,
+                    target_base_url=_TARGETS_PREFIX,
+                    fetcher=fetcher,
+                    config=_CONFIG,
+                    bootstrap=root,
+                )
+            except exceptions.RepositoryError as error:
+                raise _rejected(
+                    f"this phone's own root.json is damaged ({error}): restore it, or enrol the "
+                    "phone anew in another folder",
+                    Reason.MALFORMED,
+                ) from error
         known = self._updater._trusted_set  # noqa: SLF001 - its time has no public way in
         known.reference_time = date_of(now_ms)
 

@@ -246,3 +246,46 @@ def test_what_cannot_be_published_is_one_line(capsys, fleet, graphs, tmp_path, m
     assert (code, lines) == (2, [])
     assert errors.count("\n") == 1
     assert PublishedReleases(fleet.folder / "tuf").releases() == []
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda fleet: (fleet.phone / "trust" / "root.json").write_bytes(b"{"), "own root.json is"),
+        (lambda fleet: (fleet.phone / "trust" / "root.json").unlink(), "outrider phone enroll"),
+    ],
+)
+def test_a_phone_whose_root_is_gone_says_so_and_not_that_the_bundle_is_bad(
+    capsys, fleet, spoil, says
+):
+    bundle = fleet.publish(1)
+    spoil(fleet)
+    code, _, errors = run_json(capsys, "release", "apply", bundle, "--phone", fleet.phone)
+    assert (code, errors.count("\n")) == (1, 1)
+    assert says in errors
+
+
+@pytest.mark.parametrize("command", [("list",), ("lineage", "r1"), ("rollback", "r1")])
+def test_damaged_metadata_is_named_in_one_line(capsys, fleet, command):
+    fleet.publish(1)
+    (fleet.folder / "tuf" / "metadata" / "timestamp.json").write_bytes(b"{}")
+    code, _, errors = run_json(capsys, "release", *command, "--data", fleet.folder)
+    assert (code, errors.count("\n")) == (1, 1)
+    assert "timestamp.json is damaged" in errors
+    assert "restore it" in errors
+
+
+@pytest.mark.parametrize("change", [lambda key: key.unlink(), lambda key: key.write_bytes(b"x")])
+def test_a_key_that_cannot_sign_is_named_with_what_to_do(capsys, fleet, change):
+    fleet.publish(1)
+    change(fleet.folder / "keys" / "online" / "targets.pem")
+    code, _, errors = run_json(capsys, "release", "rollback", "r1", "--data", fleet.folder)
+    assert (code, errors.count("\n")) == (1, 1)
+    assert "targets.pem" in errors
+    assert "restore it, or rotate that key" in errors
+
+
+def test_lineage_of_a_folder_without_a_fleet_is_one_line(capsys, tmp_path):
+    code, lines, errors = run_json(capsys, "release", "lineage", "r1", "--data", tmp_path)
+    assert (code, lines, errors.count("\n")) == (2, [], 1)
+    assert "holds no signed releases" in errors
