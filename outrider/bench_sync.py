@@ -100,7 +100,7 @@ def _bytes(
         ways.append((name, our, plain))
         facts["steps"] = recorded.steps
         if with_screens:
-            facts["pictures"] = {"shown": len(recorded.shown), "distinct": len(recorded.pngs)}
+            facts["pictures"] = {"of": "the clones' screens", **recorded.pictures()}
         out.event("bytes", variant=name, **figures(ways[-1:])[name])
     found = figures(ways)
     return {**facts, **found, "met": all(one["ratio"] <= AIM for one in found.values())}

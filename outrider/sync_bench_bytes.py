@@ -49,6 +49,12 @@ class Recorded:
         """Steps of all episodes."""
         return sum(len(one.episode.steps) for one in self.played)
 
+    def pictures(self) -> dict[str, int]:
+        """How many pictures were seen, how many of them differ, and the bytes of one as sent."""
+        blobs = {screen.blob: screen.size_bytes for one in self.played for screen in one.screens}
+        mean = round(sum(blobs.values()) / max(len(blobs), 1))
+        return {"shown": len(self.shown), "distinct": len(self.pngs), "bytes_each": mean}
+
 
 @dataclass(frozen=True, slots=True)
 class WireBytes:

@@ -144,12 +144,9 @@ class _Counting:
 
     def _rows(self) -> int:
         """The number of the newest row: none is ever taken away here."""
-        from sqlalchemy import func, select
-
-        from cloud_learner.tables import EPISODES
-
         with self._database.read() as connection:
-            return int(connection.execute(select(func.max(EPISODES.c.row))).scalar() or 0)
+            newest = connection.exec_driver_sql("SELECT max(row) FROM episodes").scalar()
+        return int(newest or 0)
 
 
 def _serve(folder: Path, address: MqttAddress, pipe: Connection) -> None:

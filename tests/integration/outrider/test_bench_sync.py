@@ -23,7 +23,8 @@ def test_a_step_without_screens_takes_a_small_part_of_its_json():
     tree = summary["bytes"]["tree"]
     assert summary["event"] == "summary"
     assert 0 < tree["ratio"] < 0.07
-    assert summary["bytes"]["screens"]["ratio"] < 0.3
+    assert summary["bytes"]["screens"]["ratio"] < 0.06
+    assert summary["met"] is (max(tree["ratio"], summary["bytes"]["screens"]["ratio"]) <= 0.05)
 
 
 @pytest.mark.slow
