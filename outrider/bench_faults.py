@@ -22,6 +22,7 @@ from outrider.output import Output
 
 if TYPE_CHECKING:
     from outrider.fault_check import Findings
+    from outrider.fault_learner import LearnerFindings
     from outrider.fault_schedule import Schedule
     from sync.vocabulary import Episode
 
@@ -38,6 +39,7 @@ class ScheduleResult:
         faults: how often each fault was done, packets' faults among them.
         skipped: faults that this machine does not allow, and why.
         settle_s: from the end of the harm until no row waited.
+        learner: what a learner left, where the fleet had one.
     """
 
     seed: int
@@ -46,6 +48,7 @@ class ScheduleResult:
     skipped: Mapping[str, str]
     settle_s: float
     findings: Findings | None
+    learner: LearnerFindings | None
 
 
 def bench_faults(
@@ -82,8 +85,7 @@ def bench_faults(
         faults.update(result.faults)
         skipped.update(result.skipped)
         _tell(out, result)
-        if result.findings is not None:
-            totals.update(_numbers(result.findings))
+        totals.update(_numbers(result))
         if result.broken:
             failed.append(schedule.seed)
     out.summary(
@@ -115,15 +117,17 @@ def run_schedule(schedule: Schedule, episodes: list[Episode], folder: Path) -> S
         fleet.stop()
         rows = [read_phone(path, name) for name, path in fleet.databases()]
         findings = check(rows, fleet.cloud_url, lost=frozenset(fleet.lost))
+        learner = None if fleet.learner is None else fleet.learner.findings()
     if harm.overheard:
         broken.append(f"a phone heard {len(harm.overheard)} messages of another")
     return ScheduleResult(
         seed=schedule.seed,
-        broken=(*broken, *findings.broken),
+        broken=(*broken, *findings.broken, *(() if learner is None else learner.broken)),
         faults={**harm.done, **{f"frame_{name}": n for name, n in fleet.harm.counts.items()}},
         skipped=harm.skipped,
         settle_s=round(settle_s, 1),
         findings=findings,
+        learner=learner,
     )
 
 
@@ -154,19 +158,19 @@ def _run(schedule: Schedule, pool: list[Episode], keep: Path | None) -> Schedule
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _numbers(findings: Findings) -> dict[str, int]:
-    return {name: value for name, value in asdict(findings).items() if isinstance(value, int)}
+def _numbers(result: ScheduleResult) -> dict[str, int]:
+    found = [asdict(one) for one in (result.findings, result.learner) if one is not None]
+    return {k: value for one in found for k, value in one.items() if isinstance(value, int)}
 
 
 def _tell(out: Output, result: ScheduleResult) -> None:
-    found = {} if result.findings is None else _numbers(result.findings)
     out.event(
         "schedule",
         seed=result.seed,
         outcome="broken" if result.broken else "clean",
         settle_s=result.settle_s,
         faults=dict(result.faults),
-        **found,
+        **_numbers(result),
     )
     for text in result.broken:
         out.event("broken", seed=result.seed, what=text, repeat=repeat_command(result.seed))

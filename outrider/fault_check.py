@@ -16,7 +16,7 @@ from typing import Final
 
 from cloud_learner.report_store import ReportStore
 from cloud_learner.store import Database
-from outrider.fault_parts import EVENT, WITNESS
+from outrider.fault_parts import EVENT, EVENT_ID, WITNESS
 from sync.codec import EncodedBody, decode_body, encode_episode
 from sync.messages import EpisodeUpload
 
@@ -31,7 +31,7 @@ class PhoneRows:
         episodes: SHA-256 of each logged episode, by its id.
         waiting, parked: rows that the cloud has not answered for, and those that it refused.
         dropped: rows that the phone gave up and declared.
-        events: (install, row) of the events that it queued.
+        events: names of the events that it queued.
     """
 
     device_id: str
@@ -39,7 +39,7 @@ class PhoneRows:
     waiting: int
     parked: int
     dropped: int
-    events: frozenset[tuple[str, int]]
+    events: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,11 @@ def read_phone(database: Path, device_id: str) -> PhoneRows:
         has_witness = conn.execute(
             "SELECT 1 FROM sqlite_master WHERE name = ?", (WITNESS,)
         ).fetchone()
-        events = conn.execute(f"SELECT install, seq FROM {WITNESS}") if has_witness else ()  # noqa: S608 - constant
+        events = conn.execute(f"SELECT id FROM {WITNESS}") if has_witness else ()  # noqa: S608 - constant
         dropped = conn.execute("SELECT count(*) FROM drops").fetchone()[0]
         return PhoneRows(
-            device_id, episodes, int(waiting), int(parked), int(dropped), frozenset(events)
+            *(device_id, episodes, int(waiting), int(parked), int(dropped)),
+            frozenset(name for (name,) in events),
         )
 
 
@@ -135,16 +136,22 @@ def _episodes_broken(
     return [text for wrong, text in said if wrong]
 
 
+def _name_of(event: Mapping[str, object]) -> str:
+    fields = event["fields"]
+    assert isinstance(fields, dict)
+    return str(fields.get(EVENT_ID, ""))
+
+
 def _events_broken(
     phones: list[PhoneRows], events: Sequence[Mapping[str, object]], *, lost: bool
 ) -> list[str]:
-    queued = Counter((phone.device_id, *event) for phone in phones for event in phone.events)
-    found = Counter(
-        (str(row["device_id"]), str(row["install_id"]), int(str(row["seq"]))) for row in events
-    )
-    missing, invented = queued - found, found - queued
+    queued = {(phone.device_id, name) for phone in phones for name in phone.events}
+    found = Counter((str(row["device_id"]), _name_of(row)) for row in events)
+    missing, invented = queued - found.keys(), found.keys() - queued
+    doubled = sum(count > 1 for count in found.values())
     said = [
-        (missing and not lost, f"{missing.total()} events are missing in the cloud"),
-        (invented and not lost, f"{invented.total()} events of the cloud were queued by no phone"),
+        (missing and not lost, f"{len(missing)} events are missing in the cloud"),
+        (invented and not lost, f"{len(invented)} events of the cloud were queued by no phone"),
+        (doubled and not lost, f"{doubled} events are in the cloud more than once"),
     ]
     return [text for wrong, text in said if wrong]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sqlite3
 import time
@@ -38,6 +39,7 @@ class Harm:
             Fault.BROKER_EMPTIED: self._kill_broker,
             Fault.CLOUD_KILLED: lambda _deed: self._kill(fleet.cloud),
             Fault.PHONE_KILLED: lambda deed: self._kill(fleet.phones[deed.phone].part),
+            Fault.LEARNER_KILLED: lambda _deed: self._kill_learner(),
             Fault.NETWORK_CUT: lambda _deed: fleet.proxy.cut(),
             Fault.CLOUD_STOPPED: lambda _deed: _stop(fleet.cloud),
             Fault.PHONE_DISK_FULL: lambda deed: _fill(fleet.phones[deed.phone].part),
@@ -46,6 +48,7 @@ class Harm:
             Fault.PHONE_DATABASE_CORRUPT: self._corrupt,
             Fault.CLOCK_OFF: self._set_clock,
             Fault.DOUBLE: self._double,
+            Fault.COPIED: self._copy,
             Fault.POISON: self._poison,
             Fault.OVERSIZE: self._oversize,
             Fault.INTRUDER: self._intrude,
@@ -89,6 +92,13 @@ class Harm:
         part.signal(signal.SIGKILL)
         return lambda: _release(part)
 
+    def _kill_learner(self) -> Undo:
+        """Kill it, and look at what it left as the next one will."""
+        assert self._fleet.learner is not None
+        undo = self._kill(self._fleet.learner.part)
+        self._fleet.learner.look()
+        return undo
+
     def _restarted(self, deed: Deed) -> Part:
         """The phone's process, killed; it comes back with the next order."""
         part = self._fleet.phones[deed.phone].part
@@ -116,6 +126,19 @@ class Harm:
         name = self._fleet.phones[deed.phone].order.device_id
         folder = self._fleet.folder / "doubles" / f"{name}-{deed.number}"
         self._fleet.add_phone(name, folder)
+
+    def _copy(self, deed: Deed) -> None:
+        """Switch a phone off and copy its folder's database; both are switched on with it."""
+        phone = self._fleet.phones[deed.phone]
+        phone.part.signal(signal.SIGKILL)
+        name, file = phone.order.device_id, phone.order.database
+        copy = self._fleet.add_phone(name, self._fleet.folder / "copies" / f"{name}-{deed.number}")
+        for ending in ("", "-wal"):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(
+                    file.with_name(file.name + ending),
+                    copy.order.database.with_name(file.name + ending),
+                )
 
     def _oversize(self, deed: Deed) -> None:
         phone = self._fleet.phones[deed.phone]

@@ -18,18 +18,22 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from outrider.fault_parts import FLEET, CloudOrder, PhoneOrder, run_cloud, run_phone, write_pool
 from outrider.fault_schedule import Schedule
 from outrider.wire_faults import NO_HARM, WireHarm
 from outrider.wire_proxy import CountingProxy
 from sync.broker import BrokerProcess
+from sync.errors import ProjectError
 from sync.mqtt import MqttAddress
 from sync.vocabulary import Episode
 
+if TYPE_CHECKING:
+    from outrider.fault_learner import LearnerFindings
+
 INTRUDER: Final = "intruder"
-START_S: Final = 60.0
+START_S: Final = 120.0
 _STOP_S: Final = 15.0
 _RESTART_S: Final = 0.3
 _POLL_S: Final = 0.05
@@ -101,6 +105,54 @@ class Phone:
     part: Part = field(init=False)
 
 
+class LearnerPart:
+    """The fleet's learner, which waits until it is let go, and what it left when it was killed.
+
+    Attributes:
+        reached: the round of its checkpoint after each kill.
+        broken: what was wrong with what it left then, one line each.
+    """
+
+    def __init__(self, folder: Path, database: Path, context: ForkServerContext) -> None:
+        from outrider.fault_learner import LearnerOrder, run_learner
+
+        folder.mkdir()
+        self.order = LearnerOrder(folder, database)
+        self.reached: list[int] = []
+        self.broken: list[str] = []
+
+        def run() -> ForkServerProcess:
+            process = context.Process(target=run_learner, args=(self.order,), daemon=True)
+            process.start()
+            return process
+
+        self.part = Part(run, held=True)
+
+    @property
+    def has_learnt(self) -> bool:
+        """Whether it handed over what it learnt."""
+        return any(self.order.adapters.glob("round-*.bin"))
+
+    def look(self) -> None:
+        """Note how far it came, as the next one will read it."""
+        from outrider.fault_learner import left_at
+
+        try:
+            left = left_at(self.order)
+        except ProjectError as error:
+            self.broken.append(f"the learner left what cannot be read: {error}")
+        else:
+            self.reached.append(0 if left is None else left.round_index)
+
+    def findings(self) -> LearnerFindings:
+        """What holds of all that it left, after its end."""
+        from outrider.fault_learner import check_learner
+
+        found = check_learner(self.order, self.reached)
+        failed = [f"the learner failed {self.part.failures} times"] if self.part.failures else []
+        return replace(found, broken=(*self.broken, *failed, *found.broken))
+
+
 class FaultFleet:
     """The fleet of one schedule; its methods are called by one thread.
 
@@ -118,10 +170,11 @@ class FaultFleet:
         self.broker_up = False
         self._pool = folder / "pool"
         self._quiet = folder / "quiet"
-        self._context = fork_server()
+        self._context = fork_server(learns=schedule.learns)
         self.proxy = CountingProxy("127.0.0.1", self.broker.port, flow=self.harm.flow)
         self.phones: list[Phone] = []
         self._episodes = episodes
+        self.learner: LearnerPart | None = None
 
     def __enter__(self) -> Self:
         write_pool(self._pool, self._episodes)
@@ -132,6 +185,8 @@ class FaultFleet:
         cloud = CloudOrder(self.folder / "cloud", self._through_proxy("cloud"), self._quiet)
         self.cloud_url = cloud.database_url
         self.cloud = Part(lambda: self._process(run_cloud, cloud))
+        if self.schedule.learns:
+            self.learner = LearnerPart(self.folder / "learner", cloud.database, self._context)
         for name, offset_ms in zip(names, self.schedule.clock_offsets_ms, strict=True):
             self.add_phone(name, self.folder / "phones" / name, offset_ms)
         self.tend()
@@ -148,7 +203,8 @@ class FaultFleet:
     @property
     def parts(self) -> list[Part]:
         """Every process but the broker."""
-        return [self.cloud, *(phone.part for phone in self.phones)]
+        learner = [] if self.learner is None else [self.learner.part]
+        return [self.cloud, *learner, *(phone.part for phone in self.phones)]
 
     def add_phone(self, name: str, folder: Path, clock_offset_ms: int = 0) -> Phone:
         """One more phone, started with the next `tend`; a name that is taken makes a double."""
@@ -188,10 +244,18 @@ class FaultFleet:
             part.tend()
 
     def wait_playing(self) -> bool:
-        """Wait until the cloud has an episode of every phone; False after a minute without."""
-        return self._wait(
+        """Wait until the cloud has an episode of every phone; False after two minutes without.
+
+        Where there is a learner, it has learnt something then, too.
+        """
+        is_playing = self._wait(
             START_S, lambda: all(acknowledged(phone.order.database) for phone in self.phones)
         )
+        learner = self.learner
+        if learner is None or not is_playing:
+            return is_playing
+        learner.part.held = False
+        return self._wait(2 * START_S, lambda: learner.has_learnt)
 
     def settle(self, patience_s: float) -> bool:
         """End all harm, let nothing new be played, and wait until no row waits any more.
@@ -278,10 +342,11 @@ def _switch_on_again(phones: list[Phone]) -> None:
         phone.part.held = False
 
 
-def fork_server() -> ForkServerContext:
-    """Makes processes that have loaded everything before they begin."""
+def fork_server(*, learns: bool = False) -> ForkServerContext:
+    """Makes processes that have loaded everything before they begin; a learner, too, if asked."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["outrider.fault_parts"])
+    modules = ["outrider.fault_parts", *(["outrider.fault_learner"] if learns else [])]
+    context.set_forkserver_preload(modules)
     return context
 
 

@@ -24,7 +24,7 @@ import msgspec
 import structlog
 
 from cloud_learner.batches import Planned
-from cloud_learner.campaign import CampaignState, Move
+from cloud_learner.campaign import CampaignState, Move, Phase
 from cloud_learner.campaign_store import CampaignStore
 from cloud_learner.dispatch import share_out
 from cloud_learner.ingest import Ingest
@@ -58,9 +58,11 @@ from sync.vocabulary import (
 FLEET: Final = "bench"
 TEMPLATE: Final = "bench"
 EVENT: Final = "bench_event"
+EVENT_ID: Final = "id"
+"""Field of such an event that names it."""
 WITNESS: Final = "bench_events"
 """Table of a phone's own: which events it queued, in the transaction that queued them."""
-PHONE_FAILED: Final = 3
+PART_FAILED: Final = 3
 ASSIGNMENTS: Final = 40
 _PLAY_S: Final = 0.2
 _TICK_S: Final = 0.2
@@ -134,12 +136,17 @@ class CloudOrder:
     @property
     def database_url(self) -> str:
         """The cloud's store."""
-        return sqlite_url(self.folder / "cloud.db")
+        return sqlite_url(self.database)
+
+    @property
+    def database(self) -> Path:
+        """Its file."""
+        return self.folder / "cloud.db"
 
 
 def run_phone(order: PhoneOrder) -> None:
     """A phone's process, until SIGTERM."""
-    stop = _begin(order.folder / "phone.log")
+    stop = begin_part(order.folder / "phone.log")
     try:
         if order.read_only:
             make_read_only(order.folder)
@@ -149,7 +156,7 @@ def run_phone(order: PhoneOrder) -> None:
             _play(order, log, clock, stop)
     except (ProjectError, sqlite3.Error, OSError, RuntimeError) as error:
         sys.stderr.write(f"error: {' '.join(str(error).split())}\n")
-        sys.exit(PHONE_FAILED)
+        sys.exit(PART_FAILED)
 
 
 def _play(order: PhoneOrder, log: TrajectoryLog, clock: Clock, stop: threading.Event) -> None:
@@ -188,9 +195,7 @@ class _Player:
         self._pool = read_pool(order.pool)
         self._too_large = order.too_large
         with transaction(log.connection):
-            log.connection.execute(
-                f"CREATE TABLE IF NOT EXISTS {WITNESS} (install TEXT, seq INTEGER PRIMARY KEY)"
-            )
+            log.connection.execute(f"CREATE TABLE IF NOT EXISTS {WITNESS} (id TEXT PRIMARY KEY)")
 
     def play_assigned(self, assignments: tuple[Assignment, ...]) -> None:
         """Play what the cloud asked for."""
@@ -203,7 +208,8 @@ class _Player:
             self._too_large = False
             self._append_too_large()
         name = AssignmentId(f"own-{new_uuid7()}")
-        self._append(self._random.choice(self._pool), Assignment(name, template=TEMPLATE))
+        own = Assignment(name, template=TEMPLATE, actor="random")
+        self._append(self._random.choice(self._pool), own)
         if self._random.random() < 0.3:
             self._record_event()
 
@@ -227,17 +233,17 @@ class _Player:
         )
 
     def _record_event(self) -> None:
-        now_ms = self._clock.wall_ms()
-        event = Event(kind=EVENT, fields={"of": self._order.device_id}, at_ms=now_ms)
+        now_ms, name = self._clock.wall_ms(), new_uuid7()
         conn = self._log.connection
         with transaction(conn):
-            seq = enqueue(conn, event, created_at_ms=now_ms)
-            conn.execute(f"INSERT INTO {WITNESS} VALUES (?, ?)", (self._log.install_id, seq))  # noqa: S608 - constant
+            event = Event(kind=EVENT, fields={EVENT_ID: name}, at_ms=now_ms)
+            enqueue(conn, event, created_at_ms=now_ms)
+            conn.execute(f"INSERT INTO {WITNESS} VALUES (?)", (name,))  # noqa: S608 - constant
 
 
 def run_cloud(order: CloudOrder) -> None:
     """The service's process, until SIGTERM."""
-    stop = _begin(order.folder / "cloud.log")
+    stop = begin_part(order.folder / "cloud.log")
     clock = SystemClock()
     try:
         database = Database(order.database_url)
@@ -277,7 +283,7 @@ def _hand_out(
         try:
             if not begun:
                 store.begin(CampaignSettings())
-                issue = Move(CampaignState(), issue=tuple(_planned()))
+                issue = Move(CampaignState(phase=Phase.WARM_UP), issue=tuple(_planned()))
                 store.apply(issue, active_s=0.0, env_steps=0)
                 begun = True
             store.expire(settings)
@@ -308,7 +314,7 @@ def read_pool(path: Path) -> list[Episode]:
     return [decode_episode(body) for body in bodies]
 
 
-def _begin(log_file: Path) -> threading.Event:
+def begin_part(log_file: Path) -> threading.Event:
     """Send what this process says into a file; an event that SIGTERM sets."""
     log_file.parent.mkdir(parents=True, exist_ok=True)
     said = os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

@@ -20,6 +20,7 @@ class Fault(StrEnum):
     BROKER_KILLED = "broker_killed"
     CLOUD_KILLED = "cloud_killed"
     PHONE_KILLED = "phone_killed"
+    LEARNER_KILLED = "learner_killed"
     BROKER_EMPTIED = "broker_emptied"
     NETWORK_CUT = "network_cut"
     CLOUD_STOPPED = "cloud_stopped"
@@ -29,6 +30,7 @@ class Fault(StrEnum):
     PHONE_DATABASE_CORRUPT = "phone_database_corrupt"
     CLOCK_OFF = "clock_off"
     DOUBLE = "double"
+    COPIED = "copied"
     POISON = "poison"
     OVERSIZE = "oversize"
     INTRUDER = "intruder"
@@ -38,6 +40,7 @@ MEANING: Final = {
     Fault.BROKER_KILLED: "SIGKILL to the broker, and the same one again after a moment",
     Fault.CLOUD_KILLED: "SIGKILL to the service that ingests and hands out",
     Fault.PHONE_KILLED: "SIGKILL to a phone's process",
+    Fault.LEARNER_KILLED: "SIGKILL to the learner's process",
     Fault.BROKER_EMPTIED: "the broker killed, and one without any of its messages in its place",
     Fault.NETWORK_CUT: "every connection reset at once",
     Fault.CLOUD_STOPPED: "the service stopped for seconds: a slow consumer",
@@ -47,6 +50,7 @@ MEANING: Final = {
     Fault.PHONE_DATABASE_CORRUPT: "pages of a phone's database overwritten while it is off",
     Fault.CLOCK_OFF: "a phone started again with its clock a year off",
     Fault.DOUBLE: "a second phone with the name and password of a first",
+    Fault.COPIED: "a second phone with the name, password and database of a first",
     Fault.POISON: "messages that cannot be read, name another device or are refused",
     Fault.OVERSIZE: "an episode that never fits, and a message over the broker's limit",
     Fault.INTRUDER: "a phone that publishes on and subscribes to another's topics",
@@ -94,6 +98,11 @@ class Schedule:
     clock_offsets_ms: tuple[int, ...]
     deeds: tuple[Deed, ...]
     harm_s: float = HARM_S
+
+    @property
+    def learns(self) -> bool:
+        """Whether the fleet has a learner: it costs more than all else, so only where needed."""
+        return any(deed.fault is Fault.LEARNER_KILLED for deed in self.deeds)
 
 
 def schedule_of(seed: int) -> Schedule:

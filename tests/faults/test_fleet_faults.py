@@ -12,7 +12,7 @@ from outrider.bench_faults import played_pool, run_schedule
 from outrider.fault_schedule import YEAR_MS, Deed, Fault, Schedule
 from outrider.wire_faults import FRAME_FAULTS, FrameChances
 
-pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
 
 SKIPPABLE = {Fault.PHONE_DISK_READ_ONLY}
 """Faults that a machine may not let its user do."""
@@ -52,6 +52,11 @@ def test_rows_are_equal_after_one_fault(tmp_path, pool, fault):
         pytest.skip(f"this machine does not allow it: {result.skipped}")
     assert_whole(result)
     assert result.faults[fault.value] == 2
+    if fault is Fault.COPIED:
+        assert result.findings.dead_lettered  # numbers that both phones had used
+    if fault is Fault.LEARNER_KILLED:
+        assert result.learner.rounds
+        assert result.learner.adapters
 
 
 @pytest.mark.slow

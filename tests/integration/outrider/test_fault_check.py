@@ -12,7 +12,7 @@ from cloud_learner.ingest import Ingest
 from cloud_learner.store import Database, sqlite_url
 from device_runtime.trajectory_log import TrajectoryLog
 from outrider.fault_check import check, read_phone
-from outrider.fault_parts import EVENT, WITNESS
+from outrider.fault_parts import EVENT, EVENT_ID, WITNESS
 from sync.clock import ManualClock
 from sync.codec import EncodedBody, decode_body
 from sync.database import transaction
@@ -37,9 +37,9 @@ class Pair:
                 one = upload(number)
                 log.append(one.episode, one.verdicts)
             with transaction(conn):
-                seq = enqueue(conn, Event(kind=EVENT), created_at_ms=1)
-                conn.execute(f"CREATE TABLE {WITNESS} (install TEXT, seq INTEGER PRIMARY KEY)")
-                conn.execute(f"INSERT INTO {WITNESS} VALUES ('i', ?)", (seq,))
+                enqueue(conn, Event(kind=EVENT, fields={EVENT_ID: "e"}), created_at_ms=1)
+                conn.execute(f"CREATE TABLE {WITNESS} (id TEXT PRIMARY KEY)")
+                conn.execute(f"INSERT INTO {WITNESS} VALUES ('e')")
             rows = conn.execute("SELECT seq, kind, enc, body FROM outbox").fetchall()
         messages = [(row[0], decode_body(EncodedBody(*row[1:]))) for row in rows]
         self.ingest(*messages)
@@ -86,6 +86,12 @@ def test_an_episode_that_the_cloud_lacks_is_found_unless_it_may_be_lost(pair):
 def test_an_event_that_the_cloud_lacks_is_found(pair):
     pair.cloud("DELETE FROM device_events")
     assert pair.findings().broken == ("1 events are missing in the cloud",)
+
+
+def test_an_event_that_counts_twice_is_found_unless_a_database_was_damaged(pair):
+    pair.ingest((98, Event(kind=EVENT, fields={EVENT_ID: "e"})))
+    assert pair.findings().broken == ("1 events are in the cloud more than once",)
+    assert pair.findings(lost=frozenset({"episode-0"})).broken == ()
 
 
 def test_an_episode_that_no_phone_played_is_found(pair):
