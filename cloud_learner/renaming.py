@@ -29,13 +29,13 @@ _VOWELS, _CONSONANTS, _DIGITS = "aeiou", "bcdfghjklmnprstvwz", "123456789"
 def retold(episode: Episode, *, copies: int, seed: int) -> Iterator[Episode]:
     """The episode itself, then `copies` of it with other names; none where it has no names.
 
-    The same episode and seed give the same copies. What the phone said of its own encoding and
-    decisions is left out of a copy: they are to be found anew.
+    The same task and seed give the same copies, whenever it is played. What the phone said of its
+    own encoding and decisions is left out of a copy: they are to be found anew.
     """
     yield episode
-    names = names_of(episode)
+    names, task = names_of(episode), episode.assignment
     for number in range(copies if names else 0):
-        random = Random(f"{seed} {episode.id} {number}")
+        random = Random(f"{seed} {task.template} {task.seed} {task.look} {number}")
         yield _renamed(episode, {name: _other(name, random) for name in names})
 
 

@@ -8,9 +8,12 @@ import pytest
 import torch
 
 from cloud_learner.algorithm_settings import ALGORITHMS
+from cloud_learner.checkpoints import load_checkpoint
 from cloud_learner.curriculum import CurriculumSettings
 from cloud_learner.errors import CheckpointError
+from cloud_learner.families import LayoutFamily
 from cloud_learner.learner_settings import settings_of
+from exporters.base import base_digest, load_base
 from outrider.learning_arena import Arena, ArenaSettings
 from outrider.learning_scene import LONG, SHORT, StartRecipe, start_of
 from sync.vocabulary import Split
@@ -51,6 +54,11 @@ def arena_of(start, folder, name="a_ride", settings=QUICK):
     return Arena(start, learner=quick(name), settings=settings, seed=3, folder=folder)
 
 
+def identity_of(start):
+    base = load_base(start.base)
+    return LayoutFamily(base).identity(base_digest=base_digest(base), rank=4)
+
+
 def test_a_start_is_made_once_and_read_again(start):
     again = start_of(
         StartRecipe(seed=5, updates=2, batch=8),
@@ -73,6 +81,21 @@ def test_rounds_count_steps_and_act_with_adapters_that_are_behind(start, tmp_pat
     assert figures[3]["version_lag_rounds"] >= 1.0
     assert arena.learner_cpu_s > 0.0
     assert arena.record.actor_cpu_s > 0.0
+
+
+def test_a_run_repeats_to_the_last_bit(start, tmp_path):
+    runs = [arena_of(start, tmp_path / name) for name in ("once", "again")]
+    figures = [[run.turn() for _ in range(3)] for run in runs]
+
+    assert runs[0].record.shown  # so that what was demonstrated again is among what must repeat
+    assert figures[0] == figures[1]
+    for run in runs:
+        run.save()
+    once, again = (
+        load_checkpoint(tmp_path / name, network=identity_of(start)) for name in ("once", "again")
+    )
+    assert once.adapter.keys() == again.adapter.keys()
+    assert all(torch.equal(value, again.adapter[key]) for key, value in once.adapter.items())
 
 
 def test_a_run_that_was_killed_goes_on_from_its_last_save(start, tmp_path):

@@ -102,6 +102,19 @@ def test_the_same_seed_tells_alike_and_another_one_otherwise(episode):
     assert len(set(goals[0])) == 4
 
 
+def test_a_task_that_is_played_again_is_told_alike(episode):
+    again = dataclasses.replace(episode, id=EpisodeId("e-2"))
+    other = dataclasses.replace(
+        episode,
+        assignment=dataclasses.replace(episode.assignment, seed=episode.assignment.seed + 1),
+    )
+    goals = [
+        [one.goal for one in retold(told, copies=3, seed=1)] for told in (episode, again, other)
+    ]
+
+    assert goals[0] == goals[1] != goals[2]
+
+
 def test_what_was_taught_is_told_again_too(episode):
     taught = dataclasses.replace(
         episode.steps[0], taught_action=Action(ActionKind.TYPE, text="Nora")
