@@ -311,14 +311,31 @@ def curve_table() -> str:
                 _percent(before["all"]),
                 _percent(after["all"]) if after else "–",
                 _percent(after["long"]) if after else "–",
-                ", ".join(f"{steps}: {100 * success:.0f}" for steps, success in curve),
+                _points(curve),
                 str(last["env_steps"]),
+                _shown_in_all(last.get("demonstrations", {})),
                 f"{last['learner_cpu_s']:.0f}",
+                f"{last['wall_s']:.0f}",
                 commit,
             )
         )
     heads = ("learner", "seed", "in", "test before", "after", "long ones after")
-    return _table((*heads, "validation (steps: %)", "steps", "learner CPU s", "commit"), rows)
+    costs = ("steps", "demonstrations", "learner CPU s", "wall s", "commit")
+    return _table((*heads, "validation (steps: %)", *costs), rows)
+
+
+def _points(curve: Sequence[tuple[int, float]]) -> str:
+    """A curve in at most eight points, first and last among them."""
+    every = -(-(len(curve) - 1) // 7) or 1
+    thinned = [*curve[:-1:every], curve[-1]]
+    return ", ".join(f"{steps}: {100 * success:.0f}" for steps, success in thinned)
+
+
+def _shown_in_all(counted: dict[str, int]) -> str:
+    """Demonstrations of a run: those of the start and those that the curriculum asked for."""
+    if not counted:
+        return "–"
+    return str(counted["all"] if "all" in counted else sum(counted.values()))
 
 
 def _percent(figure: dict[str, Any]) -> str:
