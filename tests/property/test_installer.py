@@ -43,7 +43,7 @@ class FakeClient:
     def __init__(self):
         self.newest = 0
 
-    def channel(self, name, phone=None):
+    def channel(self, name, phone=None, *, announced=False):
         return release_of(self.newest)[0] if self.newest else None
 
     def adapter(self, release):

@@ -133,7 +133,7 @@ def test_a_hopeless_template_is_shown_again_on_other_instances_than_before():
 
     again = shown_again(CONTENT, practice, first=3)
 
-    assert [p.assignment.id for p in again] == [f"{SHOW_AGAIN}.00003", f"{SHOW_AGAIN}.00004"]
+    assert [p.assignment.id for p in again] == [f"{SHOW_AGAIN}.0000{n}" for n in (3, 4, 5)]
     assert {p.assignment.template for p in again} == {"n1"}
     assert {(p.assignment.actor, p.assignment.purpose) for p in again} == {
         ("oracle", Purpose.DEMONSTRATE)
