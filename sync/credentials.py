@@ -190,14 +190,15 @@ class EnrolledTransport:
         """See Transport."""
         self.close()
         self._inner = self._make(self._store.address())
-        connected = threading.Event()
+        answered = threading.Event()  # a refusal may be told twice, and then by the broken link
 
         def watched(event: TransportEvent) -> None:
-            if isinstance(event, Connected):
-                connected.set()
-                self._store.worked()
-            elif isinstance(event, Disconnected) and not connected.is_set():
-                self._store.refused()
+            if isinstance(event, Connected | Disconnected) and not answered.is_set():
+                answered.set()
+                if isinstance(event, Connected):
+                    self._store.worked()
+                else:
+                    self._store.refused()
             sink(event)
 
         self._inner.connect(watched, will)

@@ -32,15 +32,19 @@ def store(tmp_path):
 class ScriptedTransport:
     """Takes one password and refuses all others."""
 
-    def __init__(self, address, valid, seen):
+    def __init__(self, address, valid, seen, *, refusals=1):
         self._address = address
         self._valid = valid
         self._seen = seen
+        self._refusals = refusals
 
     def connect(self, sink, will=None):
         self._seen.append(self._address.password)
-        is_valid = self._address.password == self._valid["password"]
-        sink(Connected() if is_valid else Disconnected("the broker refused: not authorised"))
+        if self._address.password == self._valid["password"]:
+            sink(Connected())
+            return
+        for _ in range(self._refusals):
+            sink(Disconnected("the broker refused: not authorised"))
 
     def close(self):
         pass
@@ -90,9 +94,12 @@ def test_the_old_password_is_used_until_the_broker_refuses_it(store):
     assert (stored.password, stored.credentials, stored.next_password) == ("second", 2, "")
 
 
-def test_both_passwords_are_tried_in_turns_where_neither_works(store):
+@pytest.mark.parametrize("refusals", [1, 2], ids=["told once", "and by the link that ends"])
+def test_both_passwords_are_tried_in_turns_where_neither_works(store, refusals):
     valid, seen = {"password": "none"}, []
-    transport = EnrolledTransport(store, lambda address: ScriptedTransport(address, valid, seen))
+    transport = EnrolledTransport(
+        store, lambda address: ScriptedTransport(address, valid, seen, refusals=refusals)
+    )
     store.take(NewCredentials(version=2, password="second"))
 
     for _ in range(4):
