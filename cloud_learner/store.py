@@ -28,6 +28,7 @@ from cloud_learner.errors import (
     StoreUnavailableError,
 )
 from cloud_learner.tables import COUNTERS, EPISODES
+from sync.durable_file import make_private
 from sync.vocabulary import EndReason, Purpose
 
 Row = Mapping[str, Any]  # column name to value: what a database driver returns has no static type
@@ -183,8 +184,9 @@ def _open(url: str) -> Engine:
         ) from error
     if engine.dialect.name == "sqlite":
         database = engine.url.database
-        if database:
+        if database and not database.startswith((":", "file:")):  # in memory, or a URI
             Path(database).parent.mkdir(parents=True, exist_ok=True)
+            make_private(Path(database))  # it will hold what was on screens
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
     return engine

@@ -17,6 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
+from sync.durable_file import make_private
 from sync.errors import IntegrityError
 
 SCHEMA_VERSION: Final = 5
@@ -30,7 +31,11 @@ _NOT_WRITABLE: Final = frozenset(
 
 
 def open_database(path: Path) -> sqlite3.Connection:
-    """A connection in autocommit mode; transactions are begun explicitly (see `transaction`)."""
+    """A connection in autocommit mode; transactions are begun explicitly (see `transaction`).
+
+    A new file may be read by its owner alone: it will hold what was on screens.
+    """
+    make_private(path)
     conn = sqlite3.connect(
         path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
     )

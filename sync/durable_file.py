@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -18,6 +18,15 @@ def write_durably(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     Raises: OSError: disk full, no permission; `path` is then as it was.
     """
     write_all_durably(path.parent, {path.name: data}, mode=mode)
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that nobody but its owner reads; what is there already stays as it is.
+
+    Where that is not possible nothing happens: whoever opens the file next says why.
+    """
+    with suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def write_all_durably(folder: Path, files: Mapping[str, bytes], *, mode: int = 0o644) -> None:

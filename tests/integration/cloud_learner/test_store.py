@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import stat
+
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
@@ -24,6 +26,13 @@ def test_migrations_make_the_tables_that_the_code_uses(database):
         context = MigrationContext.configure(connection)
 
         assert compare_metadata(context, METADATA) == []
+
+
+def test_a_new_database_is_its_owners_alone(tmp_path, database):
+    with database.write() as connection:
+        count(connection, "redelivered", 1)
+
+    assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.glob("cloud.db*")} == {0o600}
 
 
 def test_opening_again_changes_nothing_and_keeps_what_is_there(tmp_path, database):

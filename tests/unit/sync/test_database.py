@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+import stat
 from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
@@ -35,6 +36,21 @@ def test_the_install_keeps_the_name_that_it_was_made_with(conn):
     create_schema(conn, install_id="first")
     create_schema(conn, install_id="second")
     assert read_meta(conn, "install_id") == "first"
+
+
+def test_a_new_database_is_its_owners_alone_and_an_old_one_stays_as_it_is(tmp_path):
+    modes = []
+    for before in (None, 0o640):
+        path = tmp_path / f"{before}.db"
+        if before:
+            path.touch()
+            path.chmod(before)
+        with closing(open_database(path)) as conn:
+            create_schema(conn, install_id="one")
+            modes.append(
+                {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.glob(f"{before}*")}
+            )
+    assert modes == [{0o600}, {0o640}]
 
 
 def test_tables_are_made_inside_the_callers_transaction(conn):
