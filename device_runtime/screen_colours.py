@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 MOST: Final = 64
 """Colours of a flat screen; one that needs more holds a photograph, or something like it."""
-NEAR: Final = 8
+NEAR: Final = 12
 """How far a common colour may be from what stands for it, of 255, in each channel."""
 SHADE_NEAR: Final = 48
 """The same for rare colours: shades at the edges of letters and icons."""
 SHADES_MOST: Final = 16_384
 """Different colours of a screen that is looked at closer; a photograph has more."""
-COMMON: Final = 0.001
+COMMON: Final = 0.002
 """A colour of this share of the pixels is common."""
 
 
