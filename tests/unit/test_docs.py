@@ -65,7 +65,9 @@ def test_commands_of_make_in_the_docs_exist():
     named = {
         name
         for page in PAGES
-        for name in re.findall(r"(?<!-)\bmake ([a-z-]+)(?=[`\s]|$)", page.read_text(encoding="utf-8"))
+        for name in re.findall(
+            r"(?<!-)\bmake ([a-z-]+)(?=[`\s]|$)", page.read_text(encoding="utf-8")
+        )
     }
     sentences = {"that", "one", "it", "of", "from", "is", "the", "a", "and", "phones", "up"}
     assert named - sentences <= targets
