@@ -15,7 +15,7 @@ from cloud_learner.fleet_desk import FleetDesk, Invitation, Which
 from cloud_learner.order_limits import (
     MOST_DAYS,
     MOST_INT,
-    check_names,
+    check_labels,
     check_text,
     check_values,
     check_whole,
@@ -40,9 +40,7 @@ class LabelOrder:
     labels: dict[str, str | None]
 
     def __post_init__(self) -> None:
-        check_names(self.labels, "labels")
-        for name, value in self.labels.items():
-            check_text(value or "", name)
+        check_labels(self.labels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

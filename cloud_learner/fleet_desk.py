@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from cloud_learner.device_store import ControlKind, DeviceStore
 from cloud_learner.enrolment_store import EnrolmentStore
 from cloud_learner.fleet_list import Chosen, Fields, FleetList
-from cloud_learner.order_limits import check_names, check_text
+from cloud_learner.order_limits import check_labels
 from cloud_learner.store import Database
 from cloud_learner.task_store import ENDED, TaskOrder, TaskStore
 from sync.clock import Clock
@@ -49,9 +49,7 @@ class Invitation:
     def __post_init__(self) -> None:
         if not (1 <= self.count <= MOST_INVITED and 0 < self.minutes <= 60 * 24 * 7):
             raise ValueError(f"1 to {MOST_INVITED} tokens, for at most a week")
-        check_names(self.labels, "labels")
-        for name, value in self.labels.items():
-            check_text(value, name)
+        check_labels(self.labels)
 
 
 class FleetDesk:

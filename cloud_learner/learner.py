@@ -189,7 +189,7 @@ class Learner:
         read = self._shown.ready(stored)
         for one in read:
             self._demonstration_row = one.row
-            if one.is_env_error or not one.episode.steps:
+            if not one.was_played:
                 continue
             self._take_demonstration(one, campaign)
             self._delivery.keep_recent(one.episode)
@@ -199,7 +199,7 @@ class Learner:
         return bool(read)
 
     def _take_demonstration(self, one: LearnerEpisode, campaign: CampaignView) -> None:
-        if one.is_env_error or not one.success or not one.episode.steps:
+        if not one.success or not one.was_played:
             return
         self.state.learnt_rows.append(one.row)
         group = "new" if one.app in campaign.new_apps else "old"
@@ -273,7 +273,7 @@ class Learner:
 
     def _can_learn_from(self, one: LearnerEpisode) -> bool:
         """Whether it was really played and judged, by weights that this learner knows."""
-        if one.is_env_error or one.is_unjudged or not one.episode.steps:
+        if one.is_unjudged or not one.was_played:
             return False
         if one.episode.assignment.actor != "release":
             return True

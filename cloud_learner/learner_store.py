@@ -78,6 +78,11 @@ class LearnerEpisode:
         return self.episode.end_reason is EndReason.ENV_ERROR
 
     @property
+    def was_played(self) -> bool:
+        """Whether there is anything to learn from: steps, in an environment that held."""
+        return bool(self.episode.steps) and not self.is_env_error
+
+    @property
     def is_unjudged(self) -> bool:
         """True where nobody said what it was worth: cut off, or not decided (yet)."""
         return self.success is None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from sync.settings_change import SettingsChange
@@ -30,6 +30,13 @@ def check_names(names: Iterable[str], what: str) -> None:
         raise ValueError(f"{what}: a name has 1 to {MOST_NAME_CHARS} characters")
     for name in named:
         check_text(name, what)
+
+
+def check_labels(labels: Mapping[str, str | None]) -> None:
+    """Raise ValueError unless labels can be kept; None takes one away."""
+    check_names(labels, "labels")
+    for name, value in labels.items():
+        check_text(value or "", name)
 
 
 def check_text(text: str, what: str) -> None:

@@ -21,7 +21,7 @@ from device_runtime.errors import TrajectoryLogError
 from device_runtime.trajectory_log import TrajectoryLog
 from sync.clock import Clock
 from sync.codec import EncodedBody, decode_body
-from sync.database import transaction, write_meta
+from sync.database import INSTALL_ID, transaction, write_meta
 from sync.errors import RejectedError
 from sync.messages import EpisodeUpload, Event
 from sync.outbox import enqueue
@@ -30,7 +30,7 @@ RESCUED_EVENT: Final = "log_rescued"
 KEPT: Final = 2
 """How many damaged files stay; older ones go, so that a dying card does not fill up with them."""
 _MARK: Final = ".damaged-"
-_NOT_CARRIED: Final = frozenset({"install_id", "schema_version"})
+_NOT_CARRIED: Final = frozenset({INSTALL_ID, "schema_version"})
 
 _log = structlog.get_logger()
 

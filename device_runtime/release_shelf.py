@@ -206,7 +206,7 @@ class ReleaseShelf:
         """Load what is installed, then follow the channel in the background."""
         if self._source is None:
             return
-        self._take(self._fetched(self._source.begin_load()))
+        self._take(_fetched(self._source.begin_load()))
         self._jobs.put(_Refresh())
         self._thread = threading.Thread(
             target=self._follow, args=(self._source,), name="release-follower", daemon=True
@@ -329,7 +329,7 @@ class ReleaseShelf:
                 case _Refresh(announced):
                     outcome = source.refresh(self._channel, announced=announced)
                     if outcome is not None and outcome.applied:
-                        self._bring(_applied(outcome))
+                        self._bring(_fetched(outcome.installed, outcome.adapter))
                 case _Pin(release_id):
                     self._bring(_Fetched(release_id, source.adapter_for(release_id)))
                 case _Commit():
@@ -346,11 +346,8 @@ class ReleaseShelf:
         self._results.put(result)
         self._brought()
 
-    def _fetched(self, installed: InstalledRelease) -> _Fetched:
-        return _Fetched(installed.release_id, installed.read(), installed)
 
-
-def _applied(outcome: InstallOutcome) -> _Fetched:
-    """What an installer has just opened and tried: not read from the disk once more."""
-    adapter = outcome.installed.read() if outcome.adapter is None else outcome.adapter
-    return _Fetched(outcome.installed.release_id, adapter, outcome.installed)
+def _fetched(installed: InstalledRelease, opened: AdapterFile | None = None) -> _Fetched:
+    """What acts; an adapter that was `opened` just now is not read from the disk once more."""
+    adapter = installed.read() if opened is None else opened
+    return _Fetched(installed.release_id, adapter, installed)

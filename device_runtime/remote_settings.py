@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 import structlog
 
+from device_runtime.log_quota import QUOTA_BYTES as LOG_QUOTA_BYTES
 from sync.clock import Clock
 from sync.durable_file import write_durably
 from sync.messages import DesiredSettings, ReportedSettings, SettingValue
@@ -76,7 +77,10 @@ RULES: Final[Mapping[str, NumberRule | PermitRule]] = MappingProxyType(
             1.0, 100_000.0, 256.0, "megabytes that what waits to be sent may take"
         ),
         "log_quota_mb": NumberRule(
-            1.0, 100_000.0, 512.0, "megabytes of steps that stay in the log; the oldest go first"
+            1.0,
+            100_000.0,
+            LOG_QUOTA_BYTES / 1_000_000,
+            "megabytes of steps that stay in the log; the oldest go first",
         ),
         "upload_screens": PermitRule(
             "whether pictures of screens may leave; only false, where the device itself says so"

@@ -162,12 +162,8 @@ class TextSide:
                 if error.reason != "not_finite":
                     raise InstallError(str(error), reason=error.reason) from error
                 return Answer((), is_finite=False)
-        rows = masks_along(masks, choice.tokens) or ()
-        is_masked = any(
-            not row[watched.likeliest]
-            for place, row in enumerate(rows)
-            if place == watched.first_place
-        )
+        rows, place = masks_along(masks, choice.tokens) or (), watched.first_place
+        is_masked = 0 <= place < len(rows) and not rows[place][watched.likeliest]
         return Answer(choice.tokens, is_finite=watched.is_finite, is_masked=is_masked)
 
     def log_prob(self, screen: Shown, choices: Sequence[int]) -> float | None:

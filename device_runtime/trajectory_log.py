@@ -27,12 +27,12 @@ from sync.database import (
     cannot_write,
     create_schema,
     open_database,
-    read_meta,
     statements,
     transaction,
 )
 from sync.drop_rules import totals
 from sync.errors import RejectedError
+from sync.installation import install_id
 from sync.messages import EpisodeUpload, Event, ScreenPicture
 from sync.outbox import depth, enqueue, parked
 from sync.outbox_quota import OutboxQuota, set_quota
@@ -123,7 +123,7 @@ class TrajectoryLog:
     @property
     def install_id(self) -> str:
         """Names this database; a wiped device gets another."""
-        return read_meta(self.connection, "install_id") or ""
+        return install_id(self.connection)
 
     def append(self, episode: Episode, verdicts: Sequence[Verdict] = ()) -> None:
         """Store one ended episode; see `append_many`."""

@@ -17,6 +17,7 @@ from sync.credentials import CA_FILE
 from sync.errors import RejectedError
 from sync.file_pass import file_pass
 from sync.http_files import FallbackFetch, HttpFiles
+from sync.releases import TARGETS_PREFIX
 
 if TYPE_CHECKING:
     from device_runtime.settings import Settings
@@ -46,7 +47,7 @@ def fetch_from(settings: Settings, session: DeviceSession) -> FetchFrom:
     metadata = FallbackFetch(over_mqtt, over_http, clock=clock)
 
     def either(path: str, offset: int) -> Iterator[bytes]:
-        return (contents if path.startswith("targets/") else metadata)(path, offset)
+        return (contents if path.startswith(TARGETS_PREFIX) else metadata)(path, offset)
 
     return either
 

@@ -6,7 +6,7 @@ import multiprocessing
 import resource
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -73,29 +73,27 @@ class CloudProcess:
 
         Raises: CommandError: they are not after `timeout_s`.
         """
-        deadline_s = time.monotonic() + timeout_s
-        while (found := self.sample()).stored < count:
-            if time.monotonic() > deadline_s:
-                raise CommandError(
-                    f"{found.stored} of {count} episodes were stored in {timeout_s:.0f} s: "
-                    "try fewer, or a quieter machine"
-                )
-            time.sleep(0.02)
-        return found
+        return self._wait(count, timeout_s, lambda found: found.stored, "episodes were stored")
 
     def wait_devices(self, count: int, timeout_s: float) -> None:
         """Wait until `count` phones are there.
 
         Raises: CommandError: they are not after `timeout_s`.
         """
+        self._wait(count, timeout_s, lambda found: found.devices, "phones connected")
+
+    def _wait(
+        self, count: int, timeout_s: float, counted: Callable[[CloudSample], int], what: str
+    ) -> CloudSample:
         deadline_s = time.monotonic() + timeout_s
-        while (there := self.sample().devices) < count:
+        while counted(found := self.sample()) < count:
             if time.monotonic() > deadline_s:
                 raise CommandError(
-                    f"{there} of {count} phones connected in {timeout_s:.0f} s: "
+                    f"{counted(found)} of {count} {what} in {timeout_s:.0f} s: "
                     "try fewer, or a quieter machine"
                 )
-            time.sleep(0.1)
+            time.sleep(0.02)
+        return found
 
     def __enter__(self) -> Self:
         return self

@@ -190,7 +190,7 @@ class EnrolledTransport:
         """See Transport."""
         self.close()
         self._inner = self._make(self._store.address())
-        answered = threading.Event()  # a refusal may be told twice, and then by the broken link
+        answered = threading.Event()  # a refusal is told, and then that its link ended
 
         def watched(event: TransportEvent) -> None:
             if isinstance(event, Connected | Disconnected) and not answered.is_set():

@@ -20,6 +20,8 @@ from typing import Final
 from sync.durable_file import make_private
 from sync.errors import IntegrityError
 
+INSTALL_ID: Final = "install_id"
+"""Fact of a database: under which name its rows are numbered (`sync.installation`)."""
 SCHEMA_VERSION: Final = 5
 """Number of the last script in `sync/schema`."""
 
@@ -89,8 +91,8 @@ def create_schema(conn: sqlite3.Connection, *, install_id: str) -> None:
         for statement in statements(script):
             conn.execute(statement)
         write_meta(conn, "schema_version", str(number))
-    if read_meta(conn, "install_id") is None:
-        write_meta(conn, "install_id", install_id)
+    if read_meta(conn, INSTALL_ID) is None:
+        write_meta(conn, INSTALL_ID, install_id)
 
 
 def statements(script: str) -> Iterator[str]:

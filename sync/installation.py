@@ -16,12 +16,11 @@ from typing import Final
 
 import structlog
 
-from sync.database import cannot_write, read_meta, transaction, write_meta
+from sync.database import INSTALL_ID, cannot_write, read_meta, transaction, write_meta
 from sync.drop_rules import begin_totals
 
 SEQUENCE_TAKEN: Final = "sequence_taken"
 """Reason code of a row whose number is another row's."""
-INSTALL_ID: Final = "install_id"
 MOST_NAMES: Final = 3
 """How many new names a process gives one row; a cloud that refuses them all is broken."""
 

@@ -21,6 +21,7 @@ from sync.releases import (
     BASE_ENTRY,
     METADATA_PREFIX,
     RELEASE_ENTRY,
+    TARGETS_PREFIX,
     Bundle,
     ChannelPointer,
     Reason,
@@ -170,10 +171,7 @@ class PublishedReleases:
         return read_served(self._metadata_dir.parent, path)
 
     def _load(self) -> None:
-        roots = [int(path.name.split(".")[0]) for path in self._metadata_dir.glob("*.root.json")]
-        if not roots:
-            raise ValueError("it has no root metadata")
-        newest = max(roots)
+        newest = newest_root(self._metadata_dir)
         self._root = _parse(Root, self._metadata_dir / f"{newest}.root.json")
         self._timestamp = _parse(Timestamp, self._metadata_dir / "timestamp.json")
         snapshot_version = self._timestamp.signed.snapshot_meta.version
@@ -207,6 +205,17 @@ def read_served(directory: Path, path: str) -> bytes:
     Raises: FileNotFoundError: no such file, or a path that leads out of the repository.
     """
     return served_path(directory, path).read_bytes()
+
+
+def newest_root(metadata_dir: Path) -> int:
+    """The highest version of root metadata.
+
+    Raises: ValueError: there is none.
+    """
+    roots = [int(path.name.split(".")[0]) for path in metadata_dir.glob("*.root.json")]
+    if not roots:
+        raise ValueError("it has no root metadata")
+    return max(roots)
 
 
 def served_path(directory: Path, path: str) -> Path:
@@ -250,7 +259,9 @@ def base_path(digest: str) -> str:
 
 def is_large_target(path: str) -> bool:
     """Whether a served file is an adapter or a base: what is worth going on with after a break."""
-    return path.startswith("targets/") and path.endswith((f".{ADAPTER_ENTRY}", f".{BASE_ENTRY}"))
+    return path.startswith(TARGETS_PREFIX) and path.endswith(
+        (f".{ADAPTER_ENTRY}", f".{BASE_ENTRY}")
+    )
 
 
 def channel_path(channel: str) -> str:

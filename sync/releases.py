@@ -35,6 +35,7 @@ RELEASE_ENTRY = "release.json"
 ADAPTER_ENTRY = "adapter.bin"
 BASE_ENTRY = "base.zip"
 METADATA_PREFIX = "metadata/"
+TARGETS_PREFIX = "targets/"
 
 MAX_DESCRIPTION_BYTES = 64 * 1024
 MAX_BUNDLE_BYTES = 128 * 1024 * 1024

@@ -30,10 +30,11 @@ from sync.cloud_link import (
     Received,
     Repeated,
 )
-from sync.database import create_schema, open_database, read_meta, transaction
+from sync.database import create_schema, open_database, transaction
 from sync.device_link import DeviceCounters, DeviceLink, DeviceOutlets
 from sync.errors import LinkLostError
 from sync.fetch import MAX_FILE_BYTES, FileFetcher
+from sync.installation import install_id
 from sync.messages import (
     Birth,
     BlobUpMessage,
@@ -133,7 +134,7 @@ class DeviceSession:
         self.boot_id = new_id()
         self._device_id = birth.device_id
         self._conn = _opened(database, install_id=new_id())
-        self.install_id = read_meta(self._conn, "install_id") or ""
+        self.install_id = install_id(self._conn)
         self._reader = open_database(database)
         self._reader_lock = threading.Lock()
         self._progress = threading.Condition()

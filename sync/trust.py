@@ -41,6 +41,7 @@ from sync.releases import (
     MAX_DESCRIPTION_BYTES,
     METADATA_PREFIX,
     RELEASE_ENTRY,
+    TARGETS_PREFIX,
     Bundle,
     Reason,
     pointer_from_json,
@@ -61,7 +62,6 @@ __all__ = [
     "rotate_online_keys",
 ]
 
-_TARGETS_PREFIX = "targets/"
 _MOST_DESCRIBED = 16
 _CONFIG = UpdaterConfig(
     max_root_rotations=64,
@@ -303,7 +303,7 @@ class _Session:
                 self._updater = Updater(
                     str(metadata_dir),
                     METADATA_PREFIX,
-                    target_base_url=_TARGETS_PREFIX,
+                    target_base_url=TARGETS_PREFIX,
                     fetcher=fetcher,
                     config=_CONFIG,
                     bootstrap=root,
@@ -454,9 +454,9 @@ def _bundle_source(bundle: Bundle) -> Fetch:
     def fetch(path: str) -> Iterable[bytes]:
         if path.startswith(METADATA_PREFIX) and path in bundle.metadata:
             return [bundle.metadata[path]]
-        if path.startswith(_TARGETS_PREFIX) and path.endswith("." + RELEASE_ENTRY):
+        if path.startswith(TARGETS_PREFIX) and path.endswith("." + RELEASE_ENTRY):
             return [bundle.description]
-        if path.startswith(_TARGETS_PREFIX) and path.endswith("." + ADAPTER_ENTRY):
+        if path.startswith(TARGETS_PREFIX) and path.endswith("." + ADAPTER_ENTRY):
             return [bundle.adapter]
         if bundle.base is not None and path.endswith("." + BASE_ENTRY):
             return [bundle.base]

@@ -22,13 +22,12 @@ from tuf.api.metadata import Metadata, Snapshot, Targets, Timestamp
 from sync.errors import RejectedError, TransientError
 from sync.fetch import DirectoryFiles, Fetch
 from sync.ports import FilePart
-from sync.published import channel_path, read_served, release_path
-from sync.releases import CHANNELS, METADATA_PREFIX, Reason, pointer_from_json
+from sync.published import channel_path, newest_root, read_served, release_path
+from sync.releases import CHANNELS, METADATA_PREFIX, TARGETS_PREFIX, Reason, pointer_from_json
 
 PREFIX: Final = "packs/"
 MAX_PACKED_BYTES: Final = 1024 * 1024
 MAX_PACK_BYTES: Final = 4 * 1024 * 1024
-_TARGETS_PREFIX: Final = "targets/"
 
 
 class UpdatePack(msgspec.Struct, frozen=True):
@@ -101,15 +100,14 @@ def pack_of(directory: Path, channel: str) -> UpdatePack:
     targets = Metadata[Targets].from_bytes(taken(f"{METADATA_PREFIX}{version}.targets.json"))
 
     def target(path: str) -> bytes:
-        return taken(_TARGETS_PREFIX + targets.signed.targets[path].get_prefixed_paths()[0])
+        return taken(TARGETS_PREFIX + targets.signed.targets[path].get_prefixed_paths()[0])
 
     if channel_path(channel) in targets.signed.targets:
         pointer = pointer_from_json(target(channel_path(channel)))
         target(release_path(pointer.release_id))
         if pointer.staged is not None:
             target(release_path(pointer.staged.release_id))
-    roots = (directory / METADATA_PREFIX).glob("*.root.json")
-    return UpdatePack(root=max(int(root.name.split(".")[0]) for root in roots), files=files)
+    return UpdatePack(root=newest_root(directory / METADATA_PREFIX), files=files)
 
 
 def written(pack: UpdatePack) -> bytes:
