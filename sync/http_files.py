@@ -103,7 +103,8 @@ class FallbackFetch:
     never asked for again the other way: a path names one content.
 
     Args:
-        first, second: the two ways; what the second one says counts.
+        first, second: the two ways; where the first knows no such file, what the second one says
+            counts, unless it does not answer.
         retry_after_s: how long `first` is left alone after it failed.
     """
 
@@ -123,18 +124,24 @@ class FallbackFetch:
 
     def __call__(self, path: str, offset: int) -> Iterator[bytes]:
         """The file's bytes from `offset` on; raises as a `FetchFrom` does."""
+        missing: FileNotFoundError | None = None
         if self._clock.monotonic_s() >= self._not_before_s:
             try:
                 for chunk in self._first(path, offset):
                     offset += len(chunk)
                     yield chunk
-            except FileNotFoundError:
-                pass  # it answered: what the other way says counts
+            except FileNotFoundError as error:
+                missing = error  # it answered: what the other way says counts, if it says anything
             except (TransientError, RejectedError, OSError):
                 self._not_before_s = self._clock.monotonic_s() + self._retry_after_s
             else:
                 return
-        yield from self._second(path, offset)
+        try:
+            yield from self._second(path, offset)
+        except (TransientError, OSError) as error:
+            if missing is None:
+                raise
+            raise missing from error
 
 
 def _opened(response: http.client.HTTPResponse, path: str, offset: int) -> int | None:

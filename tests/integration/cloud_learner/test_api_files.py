@@ -185,12 +185,21 @@ def test_a_way_that_broke_is_left_alone_for_a_while_and_then_comes_first_again()
     assert (len(first.asked), len(second.asked)) == (2, 3)
 
 
-def test_a_way_that_says_that_a_file_is_missing_is_asked_first_again():
-    class Empty(Way):
-        def __call__(self, path, offset):
-            self.asked.append(offset)
-            raise FileNotFoundError(path)
+class Empty(Way):
+    """A way that answers, and knows no file."""
 
+    def __call__(self, path, offset):
+        self.asked.append(offset)
+        raise FileNotFoundError(path)
+
+
+def test_a_file_is_missing_where_one_way_says_so_and_the_other_one_does_not_answer():
+    fetch = FallbackFetch(Empty(), Way(breaks_at=0), clock=ManualClock())
+    with pytest.raises(FileNotFoundError):
+        list(fetch(PATH, 0))
+
+
+def test_a_way_that_says_that_a_file_is_missing_is_asked_first_again():
     first, second = Empty(), Way()
     fetch = FallbackFetch(first, second, clock=ManualClock())
     for _ in range(2):
