@@ -28,7 +28,7 @@ class PhoneRows:
     """What a phone's own database says.
 
     Attributes:
-        episodes: SHA-256 of each logged episode, by its id.
+        episodes: SHA-256 of each logged episode, by its id; "" where the phone let its steps go.
         waiting, parked: rows that the cloud has not answered for, and those that it refused.
         dropped: rows that the phone gave up and declared.
         events: names of the events that it queued.
@@ -68,9 +68,7 @@ def read_phone(database: Path, device_id: str) -> PhoneRows:
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as conn:
         episodes = {}
         for name, enc, body in conn.execute("SELECT id, enc, body FROM episodes"):
-            upload = decode_body(EncodedBody("episode_upload", enc, body))
-            assert isinstance(upload, EpisodeUpload)
-            episodes[name] = sha256(encode_episode(upload.episode)).hexdigest()
+            episodes[name] = _digest(EncodedBody("episode_upload", enc, body)) if enc else ""
         counted = "SELECT coalesce(sum(parked_reason IS NULL), 0), count(parked_reason) FROM outbox"
         waiting, parked = conn.execute(counted).fetchone()
         has_witness = conn.execute(
@@ -82,6 +80,12 @@ def read_phone(database: Path, device_id: str) -> PhoneRows:
             *(device_id, episodes, int(waiting), int(parked), int(dropped)),
             frozenset(name for (name,) in events),
         )
+
+
+def _digest(body: EncodedBody) -> str:
+    upload = decode_body(body)
+    assert isinstance(upload, EpisodeUpload)
+    return sha256(encode_episode(upload.episode)).hexdigest()
 
 
 def check(phones: Iterable[PhoneRows], database_url: str, *, lost: frozenset[str]) -> Findings:
@@ -125,7 +129,9 @@ def _episodes_broken(
     dropped = sum(phone.dropped for phone in phones)
     missing = logged.keys() - stored.keys() - lost
     invented = stored.keys() - logged.keys() - lost
-    altered = [name for name in logged.keys() & stored.keys() if logged[name] != stored[name]]
+    altered = [
+        name for name in logged.keys() & stored.keys() if logged[name] not in {"", stored[name]}
+    ]
     said = [
         (waiting, f"{waiting} rows still wait to be sent"),
         (parked, f"{parked} rows were refused for good"),

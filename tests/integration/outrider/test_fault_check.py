@@ -10,6 +10,7 @@ import pytest
 
 from cloud_learner.ingest import Ingest
 from cloud_learner.store import Database, sqlite_url
+from device_runtime.log_quota import let_go, set_log_quota
 from device_runtime.trajectory_log import TrajectoryLog
 from outrider.fault_check import check, read_phone
 from outrider.fault_parts import EVENT, EVENT_ID, WITNESS
@@ -106,6 +107,16 @@ def test_an_altered_episode_is_found(pair):
         "WHERE row = 1"
     )
     assert pair.findings().broken == ("1 episodes differ",)
+
+
+def test_an_episode_whose_steps_the_phone_let_go_is_compared_by_its_name(pair):
+    with closing(sqlite3.connect(pair.phone)) as conn, transaction(conn):
+        set_log_quota(conn, 1)
+        assert let_go(conn) == EPISODES
+    assert pair.findings().broken == ()
+    pair.cloud("DELETE FROM episode_bodies WHERE row = 1")
+    pair.cloud("DELETE FROM episodes WHERE row = 1")
+    assert pair.findings().broken == ("1 episodes are missing in the cloud",)
 
 
 def test_a_row_that_waits_and_one_that_was_refused_are_found(pair):
