@@ -7,7 +7,7 @@ nothing: every message has a version or an id, every account change is idempoten
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,7 +31,7 @@ _AT_ONCE: Final = 500
 LOOK_S: Final = 1.0
 """How often deadlines are looked at."""
 RETRY_S: Final = 5.0
-"""How long after the broker refused a change of its accounts that is tried again."""
+"""How long after the broker refused to change a device's account that is tried again."""
 
 
 class FleetCarrier:
@@ -59,7 +59,7 @@ class FleetCarrier:
         self._secrets_dir = secrets_dir
         self._clock = clock
         self._look_at_s = clock.monotonic_s()
-        self._retry_at_s = float("-inf")
+        self._retry_at_s: dict[str, float] = {}
 
     def tick(self) -> int:
         """Carry out what is pending; for how many devices.
@@ -72,32 +72,57 @@ class FleetCarrier:
             self._tasks.expire()
             if untaken := self._devices.end_overdue_rotations():
                 _log.warning("credentials_ended_untaken", device_ids=untaken)
-        if now_s < self._retry_at_s:
-            return 0
-        rows = self._devices.pending(_AT_ONCE)
+        rows = [
+            row
+            for row in self._devices.pending(_AT_ONCE)
+            if now_s >= self._retry_at_s.get(row["device_id"], now_s)
+        ]
+        revoked = self._done([row for row in rows if row["revoked_at_ms"]], self._lock_out)
+        others = [row for row in rows if not row["revoked_at_ms"]]
+        return len(self._done([*revoked, *others], self._carry))
+
+    def _done(self, rows: Sequence[Row], deed: Callable[[Row], None]) -> list[Row]:
+        """Do something for devices; those for which the broker took it.
+
+        An account that the broker does not change holds up no other device, unless that takes long.
+        """
+        done = []
+        began_s = self._clock.monotonic_s()
         for row in rows:
+            device_id = row["device_id"]
             try:
-                self._carry(row)
+                deed(row)
             except BrokerError as error:
-                _log.warning("account_unchanged", device_id=row["device_id"], error=str(error))
-                self._retry_at_s = now_s + RETRY_S
-                return 0
-            self._devices.settle(row)
-        return len(rows)
+                _log.warning("account_unchanged", device_id=device_id, error=str(error))
+                now_s = self._clock.monotonic_s()
+                self._retry_at_s[device_id] = now_s + RETRY_S
+                if now_s - began_s > RETRY_S:
+                    break
+            else:
+                done.append(row)
+                self._retry_at_s.pop(device_id, None)
+        return done
+
+    def _lock_out(self, row: Row) -> None:
+        """End what a revoked device can connect with; no connection of ours is needed for that."""
+        if self._accounts is not None:
+            self._accounts.remove_device(row["device_id"])
+        self._secret_file(row["device_id"]).unlink(missing_ok=True)
 
     def _carry(self, row: Row) -> None:
-        device_id = row["device_id"]
         if row["revoked_at_ms"]:
-            if self._accounts is not None:
-                self._accounts.remove_device(device_id)
-            self._secret_file(device_id).unlink(missing_ok=True)
-            return
+            self._downlink.forget(row["device_id"])
+        else:
+            self._tell(row)
+        self._devices.settle(row)
+
+    def _tell(self, row: Row) -> None:
         for message in self._messages(row):
-            self._downlink.send(device_id, message)
+            self._downlink.send(row["device_id"], message)
         if row["next_credentials"]:
             self._rotate(row)
         else:
-            self._secret_file(device_id).unlink(missing_ok=True)
+            self._secret_file(row["device_id"]).unlink(missing_ok=True)
 
     def _messages(self, row: Row) -> list[DownMessage]:
         messages: list[DownMessage] = []

@@ -17,6 +17,7 @@ from cloud_learner.device_rows import revoked_among
 from cloud_learner.ingest_store import record_dead_letter, record_message, record_seen
 from cloud_learner.store import Database
 from sync.clock import Clock
+from sync.cloud_link import REVOKED
 from sync.errors import RejectedError, TransientError
 from sync.messages import Birth, EpisodeUpload, Offline
 from sync.session import DeadLetter, Received
@@ -84,7 +85,7 @@ class Ingest:
             revoked = revoked_among(connection, {one.device_id for one in batch})
             for index, received in enumerate(batch):
                 if received.device_id in revoked:
-                    refused[index] = "revoked"
+                    refused[index] = REVOKED
                 if index not in refused:
                     try:
                         record_message(connection, received, now_ms=now_ms)

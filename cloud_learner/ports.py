@@ -32,6 +32,10 @@ class Downlink(Protocol):
         """Tell every device where a channel points; kept for devices that come later."""
         ...
 
+    def forget(self, device_id: str) -> None:
+        """Take away what the broker keeps of a device and for it. Idempotent."""
+        ...
+
 
 class ReleaseSigner(Protocol):
     """Signs releases and points channels at them: `sync.repository.Repository`, or a fake.

@@ -60,6 +60,8 @@ REPEAT_ANNOUNCEMENTS_AFTER_S: Final = 1.0
 """How long after a device's arrival the channels are announced again: a release that is published
 while a subscription is being made can miss both the subscription and the retained messages."""
 
+REVOKED: Final = "revoked"
+"""The handler's reason for refusing what comes from a device that is let in no more."""
 LOOK_AT_ONCE: Final = 200
 LOOKS_PER_S: Final = 100
 """So many devices are told to look at an announced release at once, and so many a second of those
@@ -124,7 +126,8 @@ class CloudCounters:
 
     Attributes:
         unknown_fields: fields of a newer writer, which were left out.
-        withheld: messages that their addressee's version does not know, which were not sent.
+        withheld: messages that their addressee's version does not know, or that cannot be written,
+            which were not sent.
         postponed: messages that could not be stored at once.
         stale: messages of a connection that was lost before they were looked at.
         repeats: copies of messages that still waited here, which the broker sent again.
@@ -217,6 +220,7 @@ class CloudLink:
         self._boots = BootWatch()
         self._minors: dict[str, int] = {}
         self._announced: dict[str, ReleaseAnnouncement] = {}
+        self._forgotten: set[str] = set()
         self._announce_at_s: float | None = None
         self.holds_back = False
 
@@ -274,19 +278,11 @@ class CloudLink:
             self.connection.acknowledge(incoming)
 
     def send(self, device_id: str, message: DownMessage) -> bool:
-        """Publish to one device; False where there is no connection, or it knows no such thing.
-
-        A message that cannot be written is withheld: one order must not end the wire for all.
-        """
+        """Publish to one device; False where there is no connection, or it knows no such thing."""
         if not understands(self._minors.get(device_id, MINOR), kind_name(message)):
             self.counters.withheld += 1
             return False
-        try:
-            return self._publish(device_id, message)
-        except RejectedError as error:
-            self.counters.withheld += 1
-            _log.warning("message_withheld", device_id=device_id, error=str(error))
-            return False
+        return self._publish(device_id, message)
 
     def announce(self, announcement: ReleaseAnnouncement) -> None:
         """Say what a channel points at; said again on each new connection, in case it was lost."""
@@ -294,6 +290,19 @@ class CloudLink:
         announcement = replace(announcement, spread_s=round(spread_s, 1))
         self._announced[announcement.channel] = announcement
         self._publish(announcement.channel, announcement)
+
+    def forget(self, device_id: str) -> None:
+        """Take away what the broker keeps of a device and for it; again on each new connection.
+
+        A broker may come back with what it kept before, and a will may be published late: what is
+        heard of the device from now on is taken away, too.
+        """
+        self._forgotten.add(device_id)
+        for kind in topics.KEPT_OF_DEVICES:
+            self._take_away(topics.build(self._fleet, kind, device_id))
+
+    def _take_away(self, topic: str) -> None:
+        self.connection.publish(topic, b"", qos=1, retain=True)
 
     def set_credit(self, credit: int) -> None:
         """How many rows each device may have outstanding from now on; 0 holds all uploads back."""
@@ -315,6 +324,8 @@ class CloudLink:
             self._births.clear()
             self.connection.subscribe(topics.cloud_filters(self._fleet, self._shards))
             self._announce_all()
+            for device_id in self._forgotten:
+                self.forget(device_id)
         self._outlets.connected(self.connection.online)
 
     def _announce_all(self) -> None:
@@ -326,6 +337,11 @@ class CloudLink:
         envelope: Envelope | None = None
         try:
             topic = topics.parse(incoming.topic)
+            if topic.kind.retain:
+                if not incoming.payload:  # it took a retained message away, and says nothing
+                    return None
+                if topic.owner in self._forgotten:
+                    self._take_away(incoming.topic)
             envelope = decode_envelope(incoming.payload)
             _check_place(topic, envelope)
             if self._has(envelope):
@@ -438,6 +454,9 @@ class CloudLink:
             self._answer_all(self.acknowledger.put_off(list(rows.values())))
             return
         self._held = []
+        for place, reason in refused.items():
+            if reason == REVOKED and batch[place].device_id not in self._forgotten:
+                self.forget(batch[place].device_id)
         self.counters.batches += 1
         took_s = self._clock.monotonic_s() - began_s
         outcomes = self.acknowledger.settle(rows, refused, messages=len(batch), took_s=took_s)
@@ -482,8 +501,18 @@ class CloudLink:
         )
 
     def _publish(self, owner: str, message: DownMessage | ReleaseAnnouncement) -> bool:
+        """Publish; False where there is no connection.
+
+        A message that cannot be written is withheld: neither an order nor an answer to what one
+        device said may end the wire for all.
+        """
         kind = topics.kind_of(kind_name(message))
-        body = encode_body(message)
+        try:
+            body = encode_body(message)
+        except RejectedError as error:
+            self.counters.withheld += 1
+            _log.warning("message_withheld", owner=owner, error=str(error))
+            return False
         self._seq += 1
         sender = Sender(owner, install_id=self._boot_id, boot_id=self._boot_id)
         payload = sealed(

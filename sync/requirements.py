@@ -313,6 +313,12 @@ REQUIREMENTS: Final = (
         Party.CLOUD,
         "Rows of a revoked device MUST be rejected as `revoked`.",
     ),
+    Requirement(
+        "OR-ENR-5",
+        Party.CLOUD,
+        "What a broker keeps of a revoked device and for it MUST be taken away, also what it says "
+        "later or the broker brings back.",
+    ),
     # Assignments
     Requirement(
         "OR-ASG-1",

@@ -362,14 +362,20 @@ class CloudSession:
 
         Raises: LinkLostError: there is no connection to the broker now.
         """
-        self._loop.check()
-        if not self.connected:
-            raise LinkLostError("the cloud is not connected to the broker: send again later")
+        self._check_connected()
         self._items.put(partial(self._link.send, device_id, message))
 
     def announce(self, announcement: ReleaseAnnouncement) -> None:
         """Say what a channel points at, now and to whoever subscribes later. Idempotent."""
         self._items.put(partial(self._link.announce, announcement))
+
+    def forget(self, device_id: str) -> None:
+        """Take away what the broker keeps of a revoked device and for it, now and from now on.
+
+        Raises: LinkLostError: there is no connection to the broker now.
+        """
+        self._check_connected()
+        self._items.put(partial(self._link.forget, device_id))
 
     def set_credit(self, credit: int) -> None:
         """How many rows each device may have outstanding; 0 holds uploads back."""
@@ -406,6 +412,11 @@ class CloudSession:
                 repeats=self._transport.repeats,
             ),
         )
+
+    def _check_connected(self) -> None:
+        self._loop.check()
+        if not self.connected:
+            raise LinkLostError("the cloud is not connected to the broker: send again later")
 
     def _offer(self, event: TransportEvent) -> None:
         """Queue an event; one that nobody waits for is let go of where too many wait already."""

@@ -221,6 +221,10 @@ TABLE: Final = (
     RELEASE,
 )
 
+KEPT_OF_DEVICES: Final = tuple(
+    row for row in reversed(TABLE) if row.retain and row.direction is not Direction.BROADCAST
+)
+"""What brokers keep for a device and of it; last its presence, by which it is seen to be there."""
 _BY_NAME: Final = {(row.direction, row.name): row for row in TABLE}
 _BY_MESSAGE: Final = {message: row for row in TABLE for message in row.messages}
 

@@ -58,7 +58,7 @@ class Broker:
     """The way to devices and the broker's accounts, as a list of what was asked of them."""
 
     def __init__(self):
-        self.sent, self.removed, self.passwords = [], [], {}
+        self.sent, self.removed, self.forgotten, self.passwords = [], [], [], {}
         self.is_connected = self.takes_changes = True
 
     def send(self, device_id, message):
@@ -66,12 +66,19 @@ class Broker:
             raise LinkLostError("away")
         self.sent.append((device_id, message))
 
+    def forget(self, device_id):
+        if not self.is_connected:
+            raise LinkLostError("away")
+        self.forgotten.append(device_id)
+
     def remove_device(self, device_id):
         if not self.takes_changes:
             raise BrokerError("busy")
         self.removed.append(device_id)
 
     def set_password(self, device_id, password):
+        if not self.takes_changes:
+            raise BrokerError("no account")
         self.passwords[device_id] = password
 
 
@@ -207,6 +214,43 @@ def test_a_broker_that_takes_no_change_is_asked_again(desk, ingest, carried, clo
 
     assert broker.removed == ["p1"]
     assert not desk.device("p1")["pending"]
+
+
+def test_who_is_revoked_is_locked_out_at_once_and_forgotten_once_there_is_a_connection(
+    desk, ingest, carried
+):
+    carrier, broker = carried
+    for name in ("p1", "p2"):
+        born(ingest, name)
+        desk.revoke(name)
+    broker.is_connected = False
+    with pytest.raises(LinkLostError):
+        carrier.tick()
+    assert (sorted(broker.removed), broker.forgotten) == (["p1", "p2"], [])
+    assert desk.device("p1")["pending"]
+    broker.is_connected = True
+
+    carrier.tick()
+
+    assert sorted(broker.forgotten) == ["p1", "p2"]
+    assert not desk.device("p1")["pending"]
+
+
+def test_an_account_that_cannot_be_changed_holds_up_no_other_device(desk, ingest, carried):
+    carrier, broker = carried
+    enrolled(desk, "p1")
+    desk.rotate("p1", days=0)
+    carrier.tick()
+    broker.takes_changes = False
+    ingest.commit([received("p1", Event(kind="credentials_stored", fields={"version": "2"}))])
+    born(ingest, "p2")
+    desk.control(Which(devices=["p2"]), ControlKind.STOP)
+
+    carrier.tick()
+
+    assert [name for name, message in broker.sent if isinstance(message, Stop)] == ["p2"]
+    assert desk.device("p1")["pending"]
+    assert not desk.device("p2")["pending"]
 
 
 def enrolled(desk, name="p1"):

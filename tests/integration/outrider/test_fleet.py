@@ -10,6 +10,7 @@ import stat
 import threading
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -34,6 +35,7 @@ from sync import topics
 from sync.adapter_file import adapter_digest, pack
 from sync.broker import BrokerProcess
 from sync.clock import Clock, SystemClock
+from sync.conformance_probe import ProbeClient
 from sync.credentials import CredentialStore, EnrolledTransport
 from sync.errors import FetchInterruptedError
 from sync.http_files import HttpFiles
@@ -454,6 +456,33 @@ def test_revoking_ends_the_live_connection_and_refuses_what_comes_later(cloud, e
     assert (row["online"], row["revoke_reason"]) == (False, "stolen")
     assert cloud.run("task", "--device", "delta", "--goal", "x")[0] == 1
     assert cloud.run("revoke", "nobody", "--yes")[0] == 1
+
+
+@pytest.mark.requirement("OR-ENR-5")
+def test_whoever_subscribes_later_hears_nothing_of_a_revoked_phone(cloud, enrol):
+    phone, other = enrol("delta-gone"), enrol("delta-stays")
+    for one in (phone, other):
+        cloud.run("set", "temperature=0.5", "--device", one.name, "--wait", str(WAIT_S))
+        cloud.run("stop", "--device", one.name, "--wait", "0")
+        cloud.until(lambda one=one: one.said, "the stop")
+    heard_of = partial(kept_kinds, cloud)
+    kinds = {"presence", "reported", "desired", "control"}
+    assert heard_of(phone.name) == heard_of(other.name) == kinds
+
+    assert cloud.run("revoke", phone.name, "--yes")[0] == 0
+    cloud.until(lambda: not phone.session.connected, "the end of its connection")
+
+    cloud.until(lambda: not heard_of(phone.name), "the end of what was kept of it")
+    assert heard_of(other.name) == kinds
+
+
+def kept_kinds(cloud, device_id):
+    """Which kinds of messages a new subscriber gets of a device."""
+    with ProbeClient(cloud.broker.address()) as later:
+        later.subscribe("or/1/home/#")
+        later.publish(topics.build("home", topics.HEALTH, "marker"), b"all is heard")
+        topics_heard = [topics.parse(one.topic) for one in later.until(b"all is heard")]
+    return {one.kind.name for one in topics_heard if one.owner == device_id}
 
 
 def test_rotated_credentials_are_used_and_the_old_ones_end(cloud, enrol):

@@ -320,6 +320,64 @@ def test_a_release_that_is_announced_again_over_another_time_is_no_news(world, m
     assert device.inbox == [said]
 
 
+def kept(world, *, device="phone-1"):
+    """Which kinds of messages the broker keeps of a device and for it."""
+    found = (topics.parse(topic) for topic in world.broker._retained)
+    return {one.kind.name for one in found if one.owner == device}
+
+
+def retain_everything(world, device="phone-1"):
+    for kind in topics.KEPT_OF_DEVICES:
+        world.broker.route(topics.build(FLEET, kind, device), b"kept", qos=1, retain=True)
+
+
+@pytest.mark.requirement("OR-ENR-5")
+def test_what_the_broker_keeps_of_a_device_is_taken_away_and_of_no_other(world):
+    cloud = world.cloud()
+    world.settle(cloud)
+    retain_everything(world)
+    retain_everything(world, "phone-2")
+    cloud.turn()
+    letters = len(cloud.dead)
+    cloud.link.forget("phone-1")
+    world.settle(cloud)
+    assert kept(world) == set()
+    assert len(kept(world, device="phone-2")) == len(topics.KEPT_OF_DEVICES)
+    assert len(cloud.dead) == letters  # what takes a message away is no message
+
+
+@pytest.mark.requirement("OR-ENR-5")
+def test_what_a_broker_without_connection_keeps_is_taken_away_later(world):
+    cloud = world.cloud()
+    world.settle(cloud)
+    world.broker.cut("cloud")
+    cloud.turn()
+    cloud.link.forget("phone-1")
+    retain_everything(world)
+    world.clock.advance(60)
+    world.settle(cloud)
+    assert kept(world) == set()
+
+
+@pytest.mark.requirement("OR-ENR-5")
+@pytest.mark.parametrize("knows", [True, False])
+def test_a_will_that_comes_after_its_device_was_revoked_is_not_kept(world, knows):
+    revoked = []
+    cloud = world.cloud(
+        lambda batch: dict.fromkeys(range(len(batch)), "revoked") if revoked else {}
+    )
+    device = world.device()
+    world.settle(cloud, device)
+    assert kept(world) == {"presence"}
+    revoked.append("phone-1")
+    if knows:
+        cloud.link.forget("phone-1")
+    world.broker.cut("phone-1")
+    assert kept(world) == {"presence"}
+    cloud.turn()
+    assert kept(world) == set()
+
+
 def test_messages_for_a_device_wait_for_nobody(world):
     cloud = world.cloud()
     assert not cloud.link.send("phone-1", Cancel(assignment_ids=()))
@@ -349,3 +407,16 @@ def test_a_message_that_cannot_be_written_is_withheld_and_ends_nothing(world):
     assert not cloud.link.send("phone-1", DesiredSettings(version=1, values={"n": "\ud800"}))
     assert cloud.link.counters.withheld == 2
     assert cloud.link.send("phone-1", DesiredSettings(version=1, values={"n": 1}))
+
+
+def test_a_request_whose_answer_cannot_be_written_is_not_answered_and_ends_nothing(world):
+    cloud, device = world.cloud(), world.device()
+    world.settle(cloud, device)
+    for said in ({"request_id": "y" * 5_000_000}, {"path": "y" * 5_000_000}):
+        wanted = {"request_id": "a", "path": "b", "offset": 0, "length": 1, **said}
+        device.link.send(FileRequest(**wanted))
+    world.settle(cloud, device)
+    assert (cloud.link.counters.withheld, device.chunks) == (2, [])
+    device.link.send(FileRequest(request_id="a", path="b", offset=0, length=1))
+    world.settle(cloud, device)
+    assert [one.request_id for one in device.chunks] == ["a"]
