@@ -52,6 +52,7 @@ class StopSwitch:
         self._is_fixed = False
         self._deadline_s = float("inf")
         self._handled = ""
+        self._unwritten: str | None = None  # why it is stopped, where the disk did not take that
         self._read_at_ns = 0
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
@@ -68,6 +69,8 @@ class StopSwitch:
                 if _is_there(folder / STOP_FILE):
                     return _said_by(folder / STOP_FILE)
             self._look_at_permit(self._folder)
+        if (unwritten := self._unwritten) is not None:
+            return unwritten
         with self._lock:
             is_over = self._until_ms and (
                 self._clock.wall_ms() >= self._until_ms
@@ -81,31 +84,42 @@ class StopSwitch:
         return self._handled
 
     def stop(self, reason: str, *, message_id: str = "") -> None:
-        """Stop the phone until it is started; a message that was heard before changes nothing."""
+        """Stop the phone until it is started; a message that was heard before changes nothing.
+
+        Raises: OSError: the disk does not take it. The phone is stopped all the same, but only
+            until this process ends: say it again.
+        """
         if self._is_news(message_id):
             if self._folder is None:
                 self._interrupt.set()
             else:
+                self._unwritten = _words(reason)
                 write_stop(self._folder, reason, at_ms=self._clock.wall_ms())
+                self._unwritten = None
             self._note(message_id)
 
     def start(self, *, until_ms: int = 0, message_id: str = "") -> None:
-        """Let the phone act again, for good, for a new permit's time, or until `until_ms`."""
+        """Let the phone act again, for good, for a new permit's time, or until `until_ms`.
+
+        Raises: OSError: the disk does not take it: say it again.
+        """
         if self._is_news(message_id):
             if self._folder is not None:
                 remove_stop(self._folder)
+                self._unwritten = None
             now_ms = self._clock.wall_ms()
             fresh_ms = now_ms + round(self._permit_s * 1000) if self._permit_s else 0
             self._permit(until_ms or fresh_ms, fixed=bool(until_ms))
             self._note(message_id)
 
     def heard(self) -> None:
-        """The cloud was heard: a permit that no owner fixed begins anew."""
+        """The cloud was heard: a permit that no owner fixed begins anew, if only in memory."""
         if not self._permit_s or self._is_fixed:
             return
         fresh_ms = self._clock.wall_ms() + round(self._permit_s * 1000)
         if fresh_ms - self._until_ms >= _RENEW_SHARE * self._permit_s * 1000:
-            self._permit(fresh_ms, fixed=False)
+            with suppress(OSError):  # written down with the next one
+                self._permit(fresh_ms, fixed=False)
 
     def _is_news(self, message_id: str) -> bool:
         return not message_id or message_id != self._handled
@@ -186,5 +200,9 @@ def _said_by(file: Path) -> str:
     """The reason in a stop file; an empty or damaged one means stop just as well."""
     with suppress(OSError, ValueError, AttributeError):
         if reason := json.loads(file.read_bytes()).get("reason"):
-            return f"stopped by its owner: {reason}"
-    return "stopped by its owner"
+            return _words(reason)
+    return _words("")
+
+
+def _words(reason: str) -> str:
+    return f"stopped by its owner: {reason}" if reason else "stopped by its owner"

@@ -39,6 +39,8 @@ _SAMPLE_BYTES: Final = 4_096
 _DENSE_FROM: Final = 0.95
 """Part of a file whose beginning does not get smaller than that is sent as it is."""
 _MARGIN_BYTES: Final = 4_096
+MAX_NAME: Final = 128
+"""Most characters of an installation's or a boot's name: what reads them keeps them in memory."""
 _CHECKED_SINCE_MINOR: Final = 2
 _COLUMNS_SINCE_MINOR: Final = 2
 _COMPACT_SINCE_MINOR: Final = 2
@@ -251,6 +253,8 @@ def decode_envelope(payload: bytes) -> Envelope:
     is_checked = envelope.check or envelope.minor >= _CHECKED_SINCE_MINOR
     if is_checked and envelope.check != _checksum(envelope):
         raise RejectedError("not what was sent: drop it, it comes again", reason="damaged")
+    if max(len(envelope.install_id), len(envelope.boot_id)) > MAX_NAME:
+        raise _malformed(f"an envelope names its sender in more than {MAX_NAME} characters")
     return envelope
 
 

@@ -56,7 +56,7 @@ from sync.messages import (
     Stop,
     kind_name,
 )
-from sync.outbox import Outbox, enqueue
+from sync.outbox import Outbox, enqueue, names_rows
 from sync.ports import (
     CredentialsHolder,
     Incoming,
@@ -67,6 +67,7 @@ from sync.ports import (
     Will,
 )
 from sync.server_clock import ServerClock
+from sync.unkept import Unkept
 from sync.versions import OLDEST_MINOR, understands
 from sync.vocabulary import new_uuid7
 
@@ -92,6 +93,7 @@ class DeviceCounters:
         unknown_fields: fields of a newer cloud, which were left out.
         withheld: messages that the cloud's version does not know, which were not sent.
         renamed: rows that were sent again because another device had used their numbers.
+        unkept: times that the disk did not take what a message asked for; it is tried again.
     """
 
     sent: int = 0
@@ -104,6 +106,7 @@ class DeviceCounters:
     unknown_fields: int = 0
     withheld: int = 0
     renamed: int = 0
+    unkept: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +186,7 @@ class DeviceLink:
         self._credit = FIRST_CREDIT
         self._server_epoch = ""
         self._announced: dict[str, ReleaseAnnouncement] = {}
+        self._unkept = Unkept(clock)
 
     def resume(self) -> None:
         """Hand on the assignments that an earlier process accepted and did not finish."""
@@ -194,6 +198,8 @@ class DeviceLink:
         """Do what is due; seconds until there is something to do, if nothing happens before."""
         wait_s = self.connection.pump()
         self._keep_floor()
+        for incoming in self._unkept.due():
+            self._receive(incoming)
         if self.connection.online:
             self._tell_drops()
             self._send_rows()
@@ -249,6 +255,7 @@ class DeviceLink:
     def _expect_nothing(self) -> None:
         """Whoever had what was sent and not answered is gone."""
         self.outbox.expect_nothing()
+        self._unkept.forget()
         if self.blobs is not None:
             self.blobs.expect_nothing()
 
@@ -342,7 +349,15 @@ class DeviceLink:
         except RejectedError:
             self.counters.malformed += 1
         else:
-            self._take(message)
+            if topics.kind_of(kind_name(message)).retain:
+                for older in self._unkept.superseded(incoming.topic):
+                    self.connection.acknowledge(older)
+            try:
+                self._take(message)
+            except (OSError, sqlite3.OperationalError) as error:
+                self.counters.unkept += 1
+                self._unkept.put(incoming, error)
+                return
             if not incoming.retained:
                 self._outlets.heard()
         self.connection.acknowledge(incoming)
@@ -397,6 +412,9 @@ class DeviceLink:
             self._outlets.inbox(message)
 
     def _settle(self, message: Acknowledgement) -> None:
+        if not names_rows(message):
+            self.counters.malformed += 1
+            return
         if message.server_epoch != self._server_epoch:
             if self._server_epoch:
                 self._expect_nothing()

@@ -23,7 +23,7 @@ from sync.codec import EncodedBody, decode_body, encode_body, reads
 from sync.database import cannot_write, create_schema, transaction
 from sync.drop_rules import DropRule, rule_of
 from sync.installation import install_id
-from sync.messages import DurableMessage, EpisodeUpload, Event
+from sync.messages import Acknowledgement, DurableMessage, EpisodeUpload, Event
 from sync.outbox_quota import make_room
 
 __all__ = ["Backoff", "Outbox", "OutboxRow", "create_schema", "depth", "enqueue", "parked"]
@@ -54,6 +54,7 @@ _SILENCE_MOST_S: Final = 10.0
 """How long resends are held back at most because the cloud has not said a word yet."""
 
 
+MAX_SEQ: Final = 2**63 - 1
 _LONGEST_PAUSE_S: Final = 300.0
 """However long the cloud wants us to wait: what it said may have been a mistake."""
 
@@ -138,6 +139,14 @@ def parked(conn: sqlite3.Connection) -> tuple[tuple[int, str], ...]:
     """(sequence, reason) of the rows that the cloud rejected; they are kept for a person to see."""
     query = "SELECT seq, parked_reason FROM outbox WHERE parked_reason IS NOT NULL ORDER BY seq"
     return tuple(conn.execute(query))
+
+
+def names_rows(message: Acknowledgement) -> bool:
+    """Whether all numbers in it are such as rows have: no others can be looked for."""
+    answered = (seq for seq, _reason in (*message.rejected, *message.postponed))
+    ends = (end for both in message.selective for end in both)
+    said = (message.cumulative, *message.sequences, *answered, *ends)
+    return all(0 <= seq <= MAX_SEQ for seq in said)
 
 
 class Outbox:

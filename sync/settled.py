@@ -46,9 +46,9 @@ class SettledRows:
         self._senders: OrderedDict[SenderKey, _Sender] = OrderedDict()
 
     def heard(self, sender: SenderKey, oldest: int) -> None:
-        """The sender says that every row below `oldest` is settled; 0 says nothing."""
+        """The sender says that every row below `oldest` is settled; 0 (or less) says nothing."""
         known = self._known(sender)
-        if oldest and (known.cumulative is None or oldest - 1 > known.cumulative):
+        if oldest > 0 and (known.cumulative is None or oldest - 1 > known.cumulative):
             known.cumulative = oldest - 1
             known.above = {seq for seq in known.above if seq >= oldest}
             _advance(known)

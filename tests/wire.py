@@ -17,7 +17,14 @@ from sync.cloud_link import CloudLink, CloudOutlets, DeadLetter, Received
 from sync.database import create_schema, open_database, transaction
 from sync.device_link import DeviceLink, DeviceOutlets
 from sync.loopback import NO_FAULTS, Faults, LoopbackBroker
-from sync.messages import Birth, EpisodeUpload, Event, FileChunk, InboxMessage
+from sync.messages import (
+    Birth,
+    ControlMessage,
+    EpisodeUpload,
+    Event,
+    FileChunk,
+    InboxMessage,
+)
 from sync.ports import FilePart, TransportEvent
 from sync.vocabulary import (
     Action,
@@ -183,7 +190,14 @@ class World:
             conn.execute("VACUUM INTO ?", (str(self._folder / f"{name}-copy.db"),))
         return self.device(name, file=f"{name}-copy.db")
 
-    def device(self, name: str = "phone-1", *, channel: str = "stable", file: str = "") -> Device:
+    def device(
+        self,
+        name: str = "phone-1",
+        *,
+        channel: str = "stable",
+        file: str = "",
+        control: Callable[[ControlMessage], None] = lambda _: None,
+    ) -> Device:
         path = self._folder / (file or f"{name}.db")
         conn = self._opened.enter_context(closing(open_database(path)))
         with transaction(conn):
@@ -205,6 +219,7 @@ class World:
                 chunk=chunks.append,
                 connected=connected.append,
                 acknowledged=lambda: None,
+                control=control,
             ),
             clock=self.clock,
             random=Random(self._seed),

@@ -1,5 +1,7 @@
 import json
+import resource
 import threading
+from contextlib import contextmanager
 
 import pytest
 
@@ -39,6 +41,44 @@ def test_a_stop_outlives_the_process_until_the_phone_is_started(folder, clock):
 
     assert again.reason() is None
     assert StopSwitch(folder, clock=clock).reason() is None
+
+
+@pytest.fixture
+def full_disk():
+    """Makes a context in which no file of this process can be written to."""
+
+    @contextmanager
+    def call():
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    return call
+
+
+def test_a_stop_holds_where_the_disk_does_not_take_it(folder, clock, full_disk):
+    switch = StopSwitch(folder, clock=clock)
+    with full_disk(), pytest.raises(OSError, match="large"):
+        switch.stop("enough", message_id="a")
+    assert switch.reason() == "stopped by its owner: enough"
+    switch.stop("enough", message_id="a")
+    assert StopSwitch(folder, clock=clock).reason() == "stopped by its owner: enough"
+    switch.start(message_id="b")
+    assert switch.reason() is None
+
+
+def test_a_permit_that_cannot_be_written_down_is_renewed_in_memory(folder, clock, full_disk):
+    switch = StopSwitch(folder, clock=clock, permit_s=100.0)
+    clock.advance(90.0)
+    with full_disk():
+        switch.heard()
+    clock.advance(90.0)
+    assert switch.reason() is None
+    clock.advance(20.0)
+    assert has_run_out(switch.reason())
 
 
 def test_any_file_called_stop_means_stop(folder, clock):

@@ -400,3 +400,13 @@ def test_a_short_form_that_unfolds_without_end_is_refused():
     with pytest.raises(RejectedError) as caught:
         codec.decode_envelope(b"\x01" + len(head).to_bytes(2, "big") + head)
     assert reason_of(caught) == "malformed"
+
+
+@pytest.mark.parametrize("name", ["install_id", "boot_id"])
+def test_a_sender_with_a_name_without_end_is_malformed(name):
+    longest = msgspec.structs.replace(ENVELOPE, **{name: "n" * codec.MAX_NAME})
+    assert codec.decode_envelope(codec.encode_envelope(longest)) == longest
+    longer = msgspec.structs.replace(ENVELOPE, **{name: "n" * (codec.MAX_NAME + 1)})
+    with pytest.raises(RejectedError) as caught:
+        codec.decode_envelope(codec.encode_envelope(longer))
+    assert reason_of(caught) == "malformed"

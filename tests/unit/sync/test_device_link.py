@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import sqlite3
-
 import msgspec
 import pytest
 
@@ -17,9 +15,14 @@ from sync.messages import (
     Cancel,
     Health,
     Offline,
+    OwnerAnswer,
     ReleaseAnnouncement,
+    Start,
+    Stop,
 )
 from sync.outbox import depth, parked
+from sync.ports import Incoming
+from sync.unkept import MOST, RETRY_S
 from sync.versions import MINOR
 from sync.vocabulary import Assignment, AssignmentId, DeviceId
 from tests.wire import FLEET, World, event
@@ -250,10 +253,108 @@ def test_a_partly_new_batch_hands_on_what_is_new(met):
 def test_a_message_is_acknowledged_to_the_broker_only_after_it_is_stored(met):
     world, cloud, device = met
     cloud.link.send("phone-1", AssignmentBatch(assignments=assignments("a")))
-    device.conn.execute("DROP TABLE inbox")
-    with pytest.raises(sqlite3.OperationalError):
-        device.turn()
-    assert len(world.broker._clients["phone-1"].unacknowledged) >= 1
+    device.conn.execute("ALTER TABLE inbox RENAME TO elsewhere")
+    world.settle(device)
+    waiting = world.broker._clients["phone-1"].unacknowledged
+    assert len(waiting) == 1
+    assert device.inbox == []
+    device.conn.execute("ALTER TABLE elsewhere RENAME TO inbox")
+    world.clock.advance(RETRY_S)
+    world.settle(device)
+    assert not waiting
+    assert device.inbox == [AssignmentBatch(assignments=assignments("a"))]
+    assert device.link.counters.unkept == 1
+
+
+class FullDisk:
+    """An owner's switch on a disk that takes nothing while `full`."""
+
+    def __init__(self):
+        self.full = True
+        self.obeyed = []
+
+    def control(self, message):
+        if self.full:
+            raise OSError(28, "No space left on device")
+        self.obeyed.append(message)
+
+
+def test_an_order_that_the_disk_does_not_take_is_obeyed_once_it_does(world):
+    disk = FullDisk()
+    cloud, device = world.cloud(), world.device(control=disk.control)
+    world.settle(cloud, device)
+    stop = Stop(control_id="a")
+    cloud.link.send("phone-1", stop)
+    world.settle(device)
+    device.enqueue(event(1))
+    world.settle(device, cloud, device)
+    assert depth(device.conn) == 0  # rows go on meanwhile
+    disk.full = False
+    world.settle(device)
+    assert disk.obeyed == []
+    world.clock.advance(RETRY_S)
+    world.settle(device)
+    assert disk.obeyed == [stop]
+    assert not world.broker._clients["phone-1"].unacknowledged
+
+
+def test_an_order_that_the_disk_did_not_take_is_forgotten_for_a_later_one(world):
+    disk = FullDisk()
+    cloud, device = world.cloud(), world.device(control=disk.control)
+    world.settle(cloud, device)
+    cloud.link.send("phone-1", Start(control_id="a"))
+    world.settle(device)
+    disk.full = False
+    cloud.link.send("phone-1", Stop(control_id="b"))
+    world.settle(device)
+    world.clock.advance(RETRY_S)
+    world.settle(device)
+    assert disk.obeyed == [Stop(control_id="b")]
+    assert not world.broker._clients["phone-1"].unacknowledged
+
+
+def test_orders_that_the_disk_did_not_take_are_bounded_and_end_with_their_connection(world):
+    disk = FullDisk()
+    cloud, device = world.cloud(), world.device(control=disk.control)
+    world.settle(cloud, device)
+    for number in range(MOST + 5):
+        cloud.link.send("phone-1", OwnerAnswer(question_id=str(number), agreed=True))
+    world.settle(device)
+    disk.full = False
+    world.clock.advance(RETRY_S)
+    world.settle(device)
+    assert [one.question_id for one in disk.obeyed] == [str(n) for n in range(5, MOST + 5)]
+    disk.full, disk.obeyed = True, []
+    cloud.link.send("phone-1", OwnerAnswer(question_id="late", agreed=True))
+    world.settle(device)
+    disk.full = False
+    world.broker.cut("phone-1")
+    for _ in range(3):
+        world.clock.advance(RETRY_S)
+        world.settle(device, cloud)
+    assert disk.obeyed == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"cumulative": 2**63},
+        {"sequences": (2**64 - 1,)},
+        {"selective": ((-1, 5),)},
+        {"rejected": ((2**63, "malformed"),)},
+        {"postponed": ((-(2**63), "busy"),)},
+    ],
+)
+def test_an_answer_with_numbers_that_no_row_has_changes_nothing(met, said):
+    world, cloud, device = met
+    device.enqueue(event(1))
+    device.turn()
+    answer = Acknowledgement(install_id="install-phone-1", **said)
+    topic = topics.build(FLEET, topics.ACK, "phone-1")
+    device.link.take([Incoming(topic, payload(answer))])
+    assert (device.link.counters.malformed, depth(device.conn)) == (1, 1)
+    world.settle(cloud, device)
+    assert depth(device.conn) == 0
 
 
 def test_after_a_crash_what_was_accepted_and_not_finished_comes_first(met):

@@ -50,6 +50,13 @@ def test_what_is_remembered_is_bounded():
     assert settled.selective(SENDER) == ()
 
 
+@pytest.mark.parametrize("oldest", [-1, -(2**63)])
+def test_a_lowest_row_that_no_outbox_has_says_nothing(oldest):
+    settled = SettledRows()
+    settled.heard(SENDER, oldest)
+    assert settled.cumulative(SENDER) == 0
+
+
 @pytest.mark.requirement("OR-ACK-19")
 @given(st.data())
 def test_what_is_said_to_be_committed_is_committed(data):
