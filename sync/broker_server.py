@@ -10,7 +10,9 @@ from sync.broker_accounts import BrokerState
 from sync.clock import Clock
 from sync.errors import BrokerError
 
-RELOAD_TIMEOUT_S: Final = 5.0
+RELOAD_TIMEOUT_S: Final = 15.0
+"""nats-server reads its accounts only after a connection that is just being made, which can take it
+5 s where it is made in the moment of the reload."""
 POLL_S: Final = 0.01
 
 
