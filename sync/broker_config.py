@@ -2,7 +2,8 @@
 
 nats-server reads JSON. It maps an MQTT topic to a subject by turning "/" into "."; a filter that
 ends in "#" needs two permissions there (the level itself and everything below it), and an MQTT
-client also needs to subscribe to the server's own delivery subject.
+client also needs to subscribe to the server's own delivery subject. Everybody's messages pass
+there, so accounts are for MQTT only: over the native protocol a device could read them all.
 """
 
 from __future__ import annotations
@@ -111,7 +112,11 @@ def _allowed(fleet: str, name: str, *, service: str, owner: str) -> topics.Permi
 
 
 def _account(name: str, password: str, allowed: topics.Permissions | None) -> dict[str, Any]:
-    account: dict[str, Any] = {"user": name, "password": password}
+    account: dict[str, Any] = {
+        "user": name,
+        "password": password,
+        "allowed_connection_types": ["MQTT"],
+    }
     if allowed is None:
         return account
     account["permissions"] = {

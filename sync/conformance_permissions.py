@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from sync import topics
 from sync.conformance_bench import Bench, checks, expect
-from sync.conformance_probe import ProbeClient
+from sync.conformance_probe import ProbeClient, Refused
+from sync.ports import Will
 from sync.topics import Direction, TopicKind
 
 _CHANNEL: Final = "kit"
@@ -21,6 +23,7 @@ def _reached(bench: Bench, forbidden: Sequence[str]) -> str | None:
     with bench.cloud() as cloud:
         expect(cloud.subscribe(*forbidden, own), "the service's account may not subscribe")
         _try_to_publish(bench, forbidden, forged)
+        _try_to_leave_a_will(bench, forbidden[0], forged)
         with bench.device() as device:
             device.publish(own, mark)
             heard = cloud.until(mark)
@@ -43,6 +46,13 @@ def _try_to_publish(bench: Bench, forbidden: Sequence[str], payload: bytes) -> N
                 device.publish(left.pop(), payload, retain=True, wait_s=1.0)
 
 
+def _try_to_leave_a_will(bench: Bench, forbidden: str, payload: bytes) -> None:
+    """Break a connection as the first device; some brokers let nobody in with such a will."""
+    will = Will(forbidden, payload)
+    with suppress(Refused):
+        ProbeClient(bench.device_address(), client_id=bench.names[0], will=will).cut()
+
+
 def _expect_silence(bench: Bench, forbidden: Sequence[str]) -> str:
     bench.need_devices()
     reached = _reached(bench, forbidden)
@@ -61,6 +71,14 @@ def cannot_speak_for_the_cloud(bench: Bench) -> str:
     """What a device publishes downward, to itself too, or as a release."""
     release = topics.build(bench.fleet, topics.RELEASE, _CHANNEL)
     return _expect_silence(bench, [release, *map(bench.topic, _of(Direction.DOWN))])
+
+
+@checks("OR-BRK-18")
+def cannot_make_up_topics(bench: Bench) -> str:
+    """Retained messages beside the device's own topics: there is no end of such topics."""
+    own = bench.topic(topics.EVENT)
+    parent = own.rpartition("/")[0]
+    return _expect_silence(bench, [parent, f"{parent}/kit", f"{own}/kit", f"{own}/kit/kit"])
 
 
 @checks("OR-OWN-2")
@@ -108,6 +126,7 @@ def _filters(bench: Bench) -> list[str]:
     return [
         "#",
         f"{root}/#",
+        f"$share/kit/{down}/{other}/+",
         f"{down}/{other}/+",
         f"{down}/+/+",
         "+/+/+/+/+/+",

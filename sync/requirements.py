@@ -543,6 +543,11 @@ REQUIREMENTS: Final = (
         Party.BROKER,
         "A device MUST reach the cloud, and the cloud a device, on every topic of the table.",
     ),
+    Requirement(
+        "OR-BRK-18",
+        Party.BROKER,
+        "A device MUST NOT publish on topics that are not in the table.",
+    ),
 )
 """Every requirement; the order is that of the docs."""
 

@@ -303,10 +303,13 @@ def parse(topic: str) -> Topic:
 
 def device_filters(fleet: str, device_id: str) -> tuple[str, ...]:
     """What a device subscribes to: its own downward topics and every channel's releases."""
-    check_name(device_id, "device id")
+    return _device_filters(fleet, check_name(device_id, "device id"))
+
+
+def _device_filters(fleet: str, name: str) -> tuple[str, ...]:
     prefix = _prefix(check_name(fleet, "fleet"))
     return (
-        f"{prefix}/{Direction.DOWN}/{device_id}/+",
+        f"{prefix}/{Direction.DOWN}/{name}/+",
         f"{prefix}/{Direction.BROADCAST}/+/{RELEASE.name}",
     )
 
@@ -351,17 +354,9 @@ class Permissions:
 
 
 def device_permissions(fleet: str, device_id: str) -> Permissions:
-    """A device publishes below its own upward topic only, and reads its own and the releases."""
+    """A device publishes its own upward topics only, and reads its own and the releases."""
     check_name(device_id, "device id")
-    prefix = _prefix(check_name(fleet, "fleet"))
-    shard = f"{shard_of(device_id):02d}"
-    return Permissions(
-        publish=(f"{prefix}/{Direction.UP}/{shard}/{device_id}/#",),
-        subscribe=(
-            f"{prefix}/{Direction.DOWN}/{device_id}/#",
-            f"{prefix}/{Direction.BROADCAST}/+/{RELEASE.name}",
-        ),
-    )
+    return _permissions_of(fleet, device_id, shard=f"{shard_of(device_id):02d}")
 
 
 def pattern_permissions(fleet: str, name: str) -> Permissions:
@@ -369,13 +364,15 @@ def pattern_permissions(fleet: str, name: str) -> Permissions:
 
     A pattern cannot compute the shard: the cloud drops what comes on another device's.
     """
-    prefix = _prefix(check_name(fleet, "fleet"))
+    return _permissions_of(fleet, name, shard="+")
+
+
+def _permissions_of(fleet: str, name: str, *, shard: str) -> Permissions:
+    """Topic by topic, so that nobody fills a broker with retained messages on made-up topics."""
+    up = f"{_prefix(check_name(fleet, 'fleet'))}/{Direction.UP}/{shard}/{name}"
     return Permissions(
-        publish=(f"{prefix}/{Direction.UP}/+/{name}/#",),
-        subscribe=(
-            f"{prefix}/{Direction.DOWN}/{name}/#",
-            f"{prefix}/{Direction.BROADCAST}/+/{RELEASE.name}",
-        ),
+        publish=tuple(f"{up}/{row.name}" for row in TABLE if row.direction is Direction.UP),
+        subscribe=_device_filters(fleet, name),
     )
 
 

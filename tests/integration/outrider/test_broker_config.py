@@ -25,7 +25,10 @@ from sync.nats_server import NatsServer
 from sync.ports import Connected, Disconnected
 from tests.certificates import Authority
 
-RULES = "OR-BRK-1,OR-BRK-2,OR-BRK-11,OR-BRK-12,OR-BRK-13,OR-BRK-14,OR-BRK-17,OR-OWN-2,OR-ASG-2"
+RULES = (
+    "OR-BRK-1,OR-BRK-2,OR-BRK-11,OR-BRK-12,OR-BRK-13,OR-BRK-14,OR-BRK-17,OR-BRK-18,OR-OWN-2,"
+    "OR-ASG-2"
+)
 
 WAIT_S = 60.0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import queue
 import signal
@@ -222,6 +223,28 @@ def test_nobody_connects_without_an_account(broker, connect, name, password):
     )
     _, _, first = connect(address)
     assert isinstance(first, Disconnected)
+
+
+def test_nobody_gets_in_by_the_servers_own_protocol(tmp_path, require):
+    """Everybody's messages pass there by one subject, to which each device may subscribe."""
+    broker = BrokerProcess(
+        tmp_path / "broker", fleet="home", server=brokers.server("nats", require)
+    )
+    password = broker.add_device("phone-1").password
+    broker.start()
+    try:
+        port = load_state(tmp_path / "broker" / "state.json", "home").native_port
+        with socket.create_connection(("127.0.0.1", port), WAIT_S) as native:
+            native.settimeout(WAIT_S)
+            said = native.recv(65536)
+            who = {"user": "phone-1", "pass": password, "verbose": True}
+            native.sendall(b"CONNECT %s\r\nPING\r\n" % json.dumps(who).encode())
+            while b"PONG" not in said and (more := native.recv(65536)):
+                said += more
+    finally:
+        broker.stop()
+    assert b"Authorization Violation" in said
+    assert b"PONG" not in said
 
 
 def test_a_device_is_added_while_others_stay_connected(broker, connect):

@@ -23,7 +23,7 @@ from tests.brokers import FAST_WAYS, make_broker
 from tests.conftest import require
 
 NAMES = ("phone-1", "phone-2")
-PERMISSIONS = ("OR-BRK-11", "OR-BRK-12", "OR-BRK-13", "OR-BRK-14", "OR-OWN-2")
+PERMISSIONS = ("OR-BRK-11", "OR-BRK-12", "OR-BRK-13", "OR-BRK-14", "OR-BRK-18", "OR-OWN-2")
 QUICK = (
     "OR-BRK-1",
     "OR-BRK-2",

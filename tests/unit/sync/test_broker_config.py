@@ -42,13 +42,18 @@ def test_a_device_is_confined_and_the_service_is_not(config):
     accounts = {user["user"]: user for user in config["accounts"]["FLEET"]["users"]}
     assert "permissions" not in accounts["cloud"]
     allowed = accounts["phone-1"]["permissions"]
-    assert all(".phone-1" in subject for subject in allowed["publish"]["allow"])
+    assert all(".phone-1." in subject for subject in allowed["publish"]["allow"])
+    assert not [subject for subject in allowed["publish"]["allow"] if set(subject) & {"*", ">"}]
     assert allowed["subscribe"]["allow"] == [
-        "or.1.home.c.phone-1",
-        "or.1.home.c.phone-1.>",
+        "or.1.home.c.phone-1.*",
         "or.1.home.g.*.release",
         "$MQTT.sub.>",
     ]
+
+
+def test_accounts_are_for_mqtt_only(config):
+    users = config["accounts"]["FLEET"]["users"]
+    assert [user["allowed_connection_types"] for user in users] == [["MQTT"]] * len(users)
 
 
 def test_nobody_gets_in_without_an_account(config):
