@@ -24,7 +24,6 @@ from tempfile import TemporaryDirectory
 from tuf.api import exceptions
 from tuf.api.metadata import Metadata, Root
 from tuf.ngclient import Updater, UpdaterConfig
-from tuf.ngclient.fetcher import FetcherInterface
 
 from sync.adapter_file import MAX_FILE_BYTES, adapter_digest
 from sync.clock import Clock, SystemClock
@@ -48,6 +47,7 @@ from sync.releases import (
     release_from_json,
 )
 from sync.repository import Repository
+from sync.repository_fetcher import RepositoryFetcher
 from sync.role_signing import Lifetimes, date_of
 from sync.update_pack import packed_fetch
 from sync.vocabulary import Release
@@ -235,7 +235,7 @@ class TrustedClient:
         this phone knows. Whether the release may follow the installed one is the caller's rule
         (`releases.require_newer`), because the metadata in a bundle is as old as the bundle.
         """
-        fetcher = _Fetcher(_bundle_source(bundle), bundle.metadata)
+        fetcher = RepositoryFetcher(_bundle_source(bundle), bundle.metadata)
         with self._exclusive():
             with TemporaryDirectory(dir=self._directory, prefix=".check-") as scratch:
                 known_roots = self._metadata_dir / "root_history"
@@ -251,7 +251,9 @@ class TrustedClient:
                 self._opened(self._metadata_dir, fetcher, offline=True).refresh()
         return release
 
-    def _opened(self, folder: Path, fetcher: _Fetcher, *, offline: bool = False) -> _Session:
+    def _opened(
+        self, folder: Path, fetcher: RepositoryFetcher, *, offline: bool = False
+    ) -> _Session:
         now_ms = self._clock.wall_ms()
         return _Session(
             folder,
@@ -266,7 +268,7 @@ class TrustedClient:
         return exclusive(self._directory / "lock")
 
     def _start_session(self, fetch: Fetch | None = None) -> _Session:
-        session = self._opened(self._metadata_dir, _Fetcher(fetch or self._fetch))
+        session = self._opened(self._metadata_dir, RepositoryFetcher(fetch or self._fetch))
         session.refresh()
         self._session = session
         return session
@@ -287,7 +289,7 @@ class _Session:
         self,
         metadata_dir: Path,
         root: bytes,
-        fetcher: _Fetcher,
+        fetcher: RepositoryFetcher,
         *,
         now_ms: int,
         offline: bool,
@@ -303,7 +305,6 @@ class _Session:
                 self._updater = Updater(
                     str(metadata_dir),
                     METADATA_PREFIX,
-                    target_base_url=TARGETS_PREFIX,
                     fetcher=fetcher,
                     config=_CONFIG,
                     bootstrap=root,
@@ -373,9 +374,10 @@ class _Session:
                 return None
             if info.length > max_length:
                 raise _rejected(f"{path} has {info.length} bytes", Reason.TOO_LARGE)
-            with TemporaryDirectory(dir=self._metadata_dir, prefix=".download-") as folder:
-                file = self._updater.download_target(info, str(Path(folder) / "target"))
-                return Path(file).read_bytes()
+            served = TARGETS_PREFIX + info.get_prefixed_paths()[0]
+            data = self._fetcher.download_bytes(served, info.length)
+            info.verify_length_and_hashes(data)
+            return data
 
     @contextmanager
     def _reasons(self) -> Iterator[None]:
@@ -411,33 +413,6 @@ class _Session:
         if isinstance(error, exceptions.DownloadLengthMismatchError):
             return _rejected(str(error), Reason.TOO_LARGE)
         return TransientError(f"trust: {error}")
-
-
-class _Fetcher(FetcherInterface):
-    """Files of a repository through any `Fetch`; keeps what metadata came, to explain failures."""
-
-    def __init__(self, source: Fetch, metadata: Mapping[str, bytes] | None = None) -> None:
-        self._source = source
-        self._metadata = {} if metadata is None else metadata
-        self._last = b""
-
-    def suspects(self) -> list[bytes]:
-        """Metadata that may be signed by a stranger."""
-        bundled = [data for path, data in self._metadata.items() if ".root." not in path]
-        return [self._last, *bundled]
-
-    def download_bytes(self, url: str, max_length: int) -> bytes:
-        """The whole file, at most `max_length` bytes."""
-        self._last = super().download_bytes(url, max_length)
-        return self._last
-
-    def _fetch(self, url: str) -> Iterator[bytes]:
-        try:
-            yield from self._source(url)
-        except FileNotFoundError as error:
-            raise exceptions.DownloadHTTPError(f"there is no {url}", 404) from error
-        except (TransientError, OSError) as error:
-            raise exceptions.DownloadError(f"{url} could not be fetched: {error}") from error
 
 
 def _described(session: _Session, bundle: Bundle) -> Release:
