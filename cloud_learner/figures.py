@@ -43,7 +43,7 @@ def wilson95(successes: int, n: int) -> tuple[float, float] | None:
     return wilson(successes, n, z=_Z95)
 
 
-def wilson(successes: int, n: int, *, z: float) -> tuple[float, float] | None:
+def wilson(successes: float, n: float, *, z: float) -> tuple[float, float] | None:
     """The interval of a share that reaches `z` standard errors each way; None without trials.
 
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference,

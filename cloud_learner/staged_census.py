@@ -55,12 +55,15 @@ class Census:
 
 
 def channel_rows(connection: Connection, channel: str) -> list[tuple[Row, CohortPhone]]:
-    """The rows of a channel's phones by id, each with the phone as its own hash sees it."""
+    """The rows of a channel's phones by id, each with the phone as its own hash sees it.
+
+    A phone that was revoked is none of them.
+    """
     told = PHONES.outerjoin(DEVICES, DEVICES.c.device_id == PHONES.c.device_id)
     rows = connection.execute(
         select(PHONES, DEVICES.c.attributes)
         .select_from(told)
-        .where(PHONES.c.channel == channel)
+        .where(PHONES.c.channel == channel, func.coalesce(DEVICES.c.revoked_at_ms, 0) == 0)
         .order_by(PHONES.c.device_id)
     )
     return [(row, _cohort_phone(row)) for row in rows.mappings()]

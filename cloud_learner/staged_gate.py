@@ -11,15 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from math import ceil, isfinite
+from math import isfinite
 from typing import Final
 
-from cloud_learner.figures import wilson
 from cloud_learner.release_comparison import Comparison
-from cloud_learner.staged_plan import Limit, Stage, StagedPlan
+from cloud_learner.staged_bounds import Share, is_broken, is_held
+from cloud_learner.staged_plan import Stage, StagedPlan
 
-_BROKEN_Z: Final = 2.5758293035489004
-"""A bound counts as broken where the share is above it with 99.5 % confidence."""
 _HARM_SOUGHT: Final = 0.10
 ANSWERS: Final = "install_failures"
 """The bound on phones that do not answer: silence counts as failure, and waits until it does."""
@@ -34,21 +32,6 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """Cases of a kind among all, with the release and beside it at the same time."""
-
-    cases: int = 0
-    n: int = 0
-    control_cases: int = 0
-    control_n: int = 0
-
-    @property
-    def control(self) -> float:
-        """The other arm's share; 0 where it has none."""
-        return self.control_cases / self.control_n if self.control_n else 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Evidence:
     """What is known of a staged release at one look.
 
@@ -57,17 +40,15 @@ class Evidence:
         unanswered: phones that were told of it and still have time to answer, among all told.
         comparison: of task success, over all stages so far.
         shares: what the hard bounds are on, by name.
-        latency_ms, control_latency_ms: 95th percentile of a decision in each arm.
-        latency_n: episodes behind the first of them.
+        latency_ms, control_latency_ms: how long a decision takes in each arm; only told.
     """
 
     new_phones: int = 0
-    unanswered: Share = Share()
+    unanswered: Share = field(default_factory=Share)
     comparison: Comparison = field(default_factory=Comparison)
     shares: Mapping[str, Share] = field(default_factory=dict)
     latency_ms: float = 0.0
     control_latency_ms: float = 0.0
-    latency_n: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,29 +76,11 @@ def judge_stage(plan: StagedPlan, stage: Stage, evidence: Evidence) -> Judgement
 
 def _broken(plan: StagedPlan, evidence: Evidence) -> list[str]:
     """The hard bounds that are broken, one line each."""
-    found = [
+    return [
         f"{name} {share.cases} of {share.n} (limit {limit.share:.0%} + {share.control:.1%})"
         for name, limit in plan.limits.items()
-        if _is_broken(limit, share := evidence.shares.get(name, Share()))
+        if is_broken(limit, share := evidence.shares.get(name, Share()))
     ]
-    allowed = max(plan.latency_floor_ms, plan.latency_factor * evidence.control_latency_ms)
-    if evidence.latency_n >= plan.latency_from_n and evidence.latency_ms > allowed:
-        found.append(f"a decision takes {evidence.latency_ms:.0f} ms (limit {allowed:.0f} ms)")
-    return found
-
-
-def _is_broken(limit: Limit, share: Share) -> bool:
-    """Whether more cases came than the limit explains; one case alone never decides."""
-    if share.n < limit.from_n or share.cases < 2:
-        return False
-    interval = wilson(share.cases, share.n, z=_BROKEN_Z)
-    return interval is not None and interval[0] > limit.share + share.control
-
-
-def _is_held(limit: Limit, share: Share) -> bool:
-    """Whether enough cases show that the bound holds; one case alone is as good as none."""
-    allowed = ceil((limit.share + share.control) * share.n)
-    return share.n >= limit.from_n and share.cases <= max(1, allowed)
 
 
 def _harm(plan: StagedPlan, comparison: Comparison) -> list[str]:
@@ -142,10 +105,8 @@ def _missing(plan: StagedPlan, stage: Stage, evidence: Evidence) -> list[str]:
         found.append(f"{evidence.comparison.tasks} of {stage.tasks} tasks")
     for name, limit in plan.limits.items():
         share = evidence.shares.get(name, Share())
-        if not _is_held(limit, share):
+        if not is_held(limit, share):
             found.append(f"{name} {share.cases} of {share.n}, limit {limit.share:.0%}")
-    if evidence.latency_n < plan.latency_from_n:
-        found.append(f"latency of {evidence.latency_n} of {plan.latency_from_n} episodes")
     return found
 
 

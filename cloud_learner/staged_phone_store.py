@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, and_, select, update
+from sqlalchemy import Connection, and_, func, or_, select, update
 
 from cloud_learner.staged_census import Row, channel_rows
 from cloud_learner.staged_offer import offer_of
 from cloud_learner.staged_store import StagedRelease
 from cloud_learner.store import Database, insert_all_new
-from cloud_learner.tables import DEVICE_EVENTS, STAGED_PHONES, STAGED_RELEASES
+from cloud_learner.tables import DEVICE_EVENTS, DEVICES, STAGED_PHONES, STAGED_RELEASES
 from sync.clock import Clock
 from sync.cohorts import CohortPhone
 
@@ -177,6 +177,15 @@ def _set(
 
 
 def offered_rows(connection: Connection, staged: StagedRelease) -> Sequence[Row]:
-    """Rows of the phones that were told of the release."""
-    statement = select(STAGED_PHONES).where(STAGED_PHONES.c.release_id == staged.release_id)
+    """Rows of the phones that were told of the release.
+
+    Of a phone that was revoked only what went wrong counts: nothing else is to come from it.
+    """
+    is_revoked = func.coalesce(DEVICES.c.revoked_at_ms, 0) > 0
+    statement = (
+        select(STAGED_PHONES)
+        .outerjoin(DEVICES, DEVICES.c.device_id == STAGED_PHONES.c.device_id)
+        .where(STAGED_PHONES.c.release_id == staged.release_id)
+        .where(or_(~is_revoked, STAGED_PHONES.c.outcome.not_in(["", INSTALLED])))
+    )
     return connection.execute(statement).mappings().all()

@@ -75,13 +75,17 @@ LIMITS: Final = MappingProxyType(
         "crashes": Limit(0.05, 2),
         "reverts": Limit(0.05, 2),
         "silent": Limit(0.10, 2),
+        "idle": Limit(0.10, 0),
+        "slowed": Limit(0.10, 2),
         "env_errors": Limit(0.10, 100),
         "undecided": Limit(0.10, 100),
         "invalid_actions": Limit(0.05, 500),
     }
 )
 """Shares of: phones that were told and answered, or had the time to; phones that installed (crashes
-and reverts); phones that have it and were heard of before; episodes; steps."""
+and reverts); phones that were heard of before it was offered; phones that have it for a while and
+are heard of; phones whose speed is known; episodes; steps. Where `from_n` is 0, none is waited for.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +101,11 @@ class StagedPlan:
         alpha_harm: probability that one as good as the old is ever rolled back for its success.
         harm_tasks: judged episodes from which on harm is judged.
         least_spread: share of an episode's variance that lies between phones, at least.
-        limits: hard bounds by name, one for each of `LIMITS`.
-        latency_factor, latency_floor_ms, latency_from_n: the 95th percentile of a decision may be
-            so many times the other arm's, or the floor where that is more; judged from n episodes.
-        answer_s: after which a phone that was told of it and says nothing counts as failed.
+        limits: hard bounds by name; those of `LIMITS` that are not named are as there.
+        latency_factor, latency_floor_ms: a phone is slowed where the 95th percentile of a decision
+            is more than so many times its own before, and more than the floor.
+        answer_s: after which a phone that was told of it and says nothing counts as failed, and
+            one that plays nothing as idle.
         silence_s: after which a phone that has it and is not heard of counts as silent.
         draft_s, offer_s, pause_s, roll_back_s: how long each of these states may last.
     """
@@ -119,7 +124,6 @@ class StagedPlan:
     limits: dict[str, Limit] = field(default_factory=lambda: dict(LIMITS))
     latency_factor: float = 2.0
     latency_floor_ms: float = 500.0
-    latency_from_n: int = 100
     answer_s: float = DAY_S
     silence_s: float = 2 * DAY_S
     draft_s: float = 14 * DAY_S
@@ -135,8 +139,10 @@ class StagedPlan:
             raise ValueError("a plan needs a seed for its cohorts")
         if not 0 <= self.hold_out_bps < PLACES:
             raise ValueError(f"hold_out_bps is 0..{PLACES - 1}, got {self.hold_out_bps}")
-        if set(self.limits) != set(LIMITS):
-            raise ValueError(f"a plan has each of the bounds {', '.join(LIMITS)}, and no other")
+        if not set(self.limits) <= set(LIMITS):
+            raise ValueError(f"a plan has the bounds {', '.join(LIMITS)}, and no other")
+        # a plan that was made before a bound was added has it, too
+        object.__setattr__(self, "limits", {**LIMITS, **self.limits})
         for name in ("alpha_worse", "alpha_harm"):
             if not 0.0 < getattr(self, name) < 0.5:
                 raise ValueError(f"{name} is between 0 and 0.5, got {getattr(self, name)}")

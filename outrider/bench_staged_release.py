@@ -16,7 +16,8 @@ from outrider.options import Json, chosen_parts
 from outrider.output import Output
 
 if TYPE_CHECKING:
-    from outrider.staged_simulation import Ending, Scenario
+    from outrider.staged_simulation import Ending
+    from outrider.staged_world import Scenario
 
 Row = dict[str, Any]  # figures of several kinds
 _GOOD = ("equal", "better_by_3")
@@ -42,7 +43,8 @@ def bench_staged_release(
     json: Json = False,
 ) -> None:
     """Simulate staged releases: good, bad, crashing and silent ones, in fleets of three sizes."""
-    from outrider.staged_simulation import SCENARIOS, SimulatedFleet, World, simulate
+    from outrider.staged_simulation import SimulatedFleet, simulate
+    from outrider.staged_world import SCENARIOS, World
 
     known = {scenario.name: scenario for scenario in SCENARIOS}
     chosen = chosen_parts(scenarios or ",".join(known), tuple(known))

@@ -7,6 +7,7 @@ seconds since the release was approved; P phones, G groups of templates.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,13 +15,21 @@ import numpy as np
 import numpy.typing as npt
 
 from cloud_learner.release_comparison import (
+    Comparison,
     Outcomes,
-    PeriodSums,
     compare,
     own_past_of,
     sum_period,
 )
-from cloud_learner.staged_gate import ANSWERS, Evidence, Share
+from cloud_learner.staged_bounds import (
+    Share,
+    Speed,
+    Tally,
+    excess_before,
+    share_by_phone,
+    slowed_share,
+)
+from cloud_learner.staged_gate import ANSWERS, Evidence
 from cloud_learner.staged_offer import with_fair_seed
 from cloud_learner.staged_plan import DAY_S, HOUR_S, StagedPlan, default_stages
 from cloud_learner.staged_release import (
@@ -37,6 +46,7 @@ from cloud_learner.staged_release import (
     begin_staged,
     effects_of,
 )
+from outrider.staged_world import STEPS, Flags, Floats, Played, Players, Scenario, World
 from sync.cohorts import CohortPhone, is_held_out, place
 
 MOST_PLAYING: Final = 2_500
@@ -46,64 +56,6 @@ _SEEDS: Final = 100
 _LOOK_S: Final = 3 * HOUR_S
 _LONGEST_S: Final = 180 * DAY_S
 _NOTHING, _INSTALLED, _REFUSED, _REVERTED, _CRASHED = range(5)
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """What phones are like; all shares.
-
-    Attributes:
-        tasks_per_day: judged episodes of a phone, on average; phones differ by a gamma of shape 2.
-        success: of each group of templates.
-        between_phones: standard deviation of success between phones.
-        interaction: standard deviation of what a release changes, between phones.
-        drift: how far all phones' success goes up and down together within three days.
-        online: of the time that a phone is heard of within a look; `off` never are.
-        refused, reverted, crashed, lost: of phones that are told of a good release.
-    """
-
-    tasks_per_day: float = 24.0
-    success: tuple[float, ...] = (0.40, 0.55, 0.70, 0.85)
-    between_phones: float = 0.10
-    interaction: float = 0.03
-    drift: float = 0.05
-    online: float = 0.9
-    off: float = 0.03
-    refused: float = 0.01
-    reverted: float = 0.005
-    crashed: float = 0.002
-    lost: float = 0.002
-    env_errors: float = 0.01
-    undecided: float = 0.05
-    invalid_actions: float = 0.01
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """What is wrong with a release, if anything.
-
-    Attributes:
-        effect: what it adds to success.
-        crashes: share of phones that it kills until they take it back.
-        silences: share of phones that are not heard of any more once they were told.
-    """
-
-    name: str
-    effect: float = 0.0
-    crashes: float = 0.0
-    silences: float = 0.0
-
-
-SCENARIOS: Final = (
-    Scenario("equal"),
-    Scenario("better_by_3", effect=0.03),
-    Scenario("worse_by_5", effect=-0.05),
-    Scenario("worse_by_15", effect=-0.15),
-    Scenario("crash_loop", crashes=0.5),
-    Scenario("silent", silences=0.5),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +101,21 @@ def simulate(fleet: SimulatedFleet, scenario: Scenario, seed: int) -> Ending:
     return _Run(fleet, scenario, plan, np.random.default_rng(seed)).ending()
 
 
+class _Period:
+    """What was played in one stage: what came of it by now, and what phones still have."""
+
+    def __init__(self, phones: int, groups: int) -> None:
+        self.came = Played.nothing(phones, groups)
+        self.waiting = Played.nothing(phones, groups)
+
+    def bring(self, online: Flags) -> Flags:
+        """Phones that are there bring what they have; who brought something, bool [K]."""
+        brought = self.waiting.table * online[:, None]
+        self.came.table[:] += brought
+        self.waiting.table[:] -= brought
+        return np.asarray(brought.any(axis=1))
+
+
 class _Run:
     """One release on its way."""
 
@@ -167,23 +134,20 @@ class _Run:
         self.places = fleet.places(plan.seed)
         self.held_out = fleet.held_out(plan.hold_out_bps)
         self.playing = self._chosen()
-        players = len(self.playing)
-        self.rate = random.gamma(2.0, world.tasks_per_day / 2.0, players)
-        self.ability = random.normal(0.0, world.between_phones, players)
-        self.change = scenario.effect + random.normal(0.0, world.interaction, players)
+        self.players = Players(world, scenario, len(self.playing), random)
         self.is_off = random.random(size) < world.off
+        self.rhythm_s = random.random(size) * world.away_days * DAY_S
         self.stage_of = np.full(size, -1)
         self.told_s = np.full(size, np.inf)
-        self.seen_s = np.zeros(size)
+        self.seen_s = np.where(self.is_off, -np.inf, 0.0)
         self.outcome = np.zeros(size, np.int64)
         self.has_left = np.zeros(size, bool)
         self.stages_began_s: list[float] = []
-        self.closed: list[PeriodSums] = []
-        self._columns = np.tile(np.arange(len(world.success)), players)
-        self._rows = np.repeat(np.arange(players), len(world.success))
-        self.past = self._past()
-        self._open_period()
-        self.tasks = np.zeros(2)
+        self.periods: list[_Period] = []
+        self.played_s = np.zeros(len(self.playing))
+        nobody = np.zeros(len(self.playing), bool)
+        self.before = self.players.play(~nobody, nobody, now_s=0.0, lasts_s=7 * DAY_S)
+        self.past = own_past_of(_outcomes(self.before, nobody), len(self.playing))
 
     def ending(self) -> Ending:
         """Let time pass until it has ended."""
@@ -219,13 +183,19 @@ class _Run:
     # --- phones
 
     def _phones_move(self) -> None:
-        online = (self.random.random(len(self.places)) < self.world.online) & ~self.is_off
+        online = self._online() & ~self.is_off
         if self.state.phase in OFFERED and self.stages_began_s:
             self._install(online)
         if self.state.phase is StagedPhase.ROLLING_BACK and self.state.roll_back_version:
             self.has_left |= online
         self._play(online)
         self.seen_s[online] = self.now_s
+
+    def _online(self) -> Flags:
+        away_s = self.world.away_days * DAY_S
+        if away_s <= 0.0:
+            return np.asarray(self.random.random(len(self.places)) < self.world.online)
+        return np.asarray((self.now_s + self.rhythm_s) % away_s < _LOOK_S)
 
     def _install(self, online: Flags) -> None:
         """Phones that are offered it and hear of it try it, each once."""
@@ -248,60 +218,48 @@ class _Run:
         self.outcome[new] = kinds[np.searchsorted(bounds, luck, side="right")]
         self.is_off[new[luck < lost]] = True
 
-    def _past(self) -> Floats:
-        n, successes = self._episodes(np.ones(len(self.playing), bool), 7 * DAY_S, 0.0)
-        return own_past_of(self._outcomes(n, successes), len(self.playing))
-
     def _play(self, online: Flags) -> None:
-        """Episodes of one step, where the phone counts in an arm."""
+        """Episodes of one step; those of phones that are away come when they are back."""
         if not self.stages_began_s:
             return
-        offered = self.stage_of[self.playing] >= 0
-        has_it = self.outcome[self.playing] == _INSTALLED
-        counts = online[self.playing] & (has_it | ~offered) & ~self.has_left[self.playing]
-        n, successes = self._episodes(counts, _LOOK_S, has_it * self.change)
-        self.n += n
-        self.successes += successes
-        played = n.sum(axis=1)
-        self.tasks += [played[~offered].sum(), played[offered].sum()]
+        here, has_it = online[self.playing], self._has_it()
+        is_away = self.world.away_days > 0.0
+        plays = ~self.is_off[self.playing] if is_away else here
+        counts = plays & (has_it | ~self._offered()) & ~self.has_left[self.playing]
+        played = self.players.play(counts, has_it, now_s=self.now_s, lasts_s=_LOOK_S)
+        self.periods[-1].waiting.table[:] += played.table
+        for period in self.periods if is_away else self.periods[-1:]:
+            self.played_s[period.bring(here)] = self.now_s
 
-    def _episodes(
-        self, counts: Flags, lasts_s: float, change: Floats | float
-    ) -> tuple[Floats, Floats]:
-        """Judged episodes and successes, each float64 [players, G]."""
-        groups = len(self.world.success)
-        mean = self.rate * counts * (lasts_s / DAY_S / groups)
-        n = self.random.poisson(np.repeat(mean[:, None], groups, axis=1))
-        drift = self.world.drift * np.sin(2.0 * np.pi * self.now_s / (3 * DAY_S))
-        success = np.add.outer(self.ability + change + drift, np.array(self.world.success))
-        successes = self.random.binomial(n, np.clip(success, 0.02, 0.98))
-        return n.astype(np.float64), successes.astype(np.float64)
+    def _offered(self) -> Flags:
+        return self.stage_of[self.playing] >= 0
+
+    def _has_it(self) -> Flags:
+        return np.asarray(self.outcome[self.playing] == _INSTALLED)
 
     # --- evidence
 
-    def _open_period(self) -> None:
-        self.n = np.zeros((len(self.playing), len(self.world.success)))
-        self.successes = np.zeros_like(self.n)
-
-    def _outcomes(self, n: Floats, successes: Floats) -> Outcomes:
-        is_candidate = (self.stage_of[self.playing] >= 0)[self._rows]
-        return Outcomes(self._rows, self._columns, is_candidate, n.ravel(), successes.ravel())
-
-    def _period(self) -> PeriodSums:
-        return sum_period(self._outcomes(self.n, self.successes), self.past)
-
     def _evidence(self) -> Evidence:
-        has_it = self.outcome == _INSTALLED
         ever = np.isin(self.outcome, (_INSTALLED, _REVERTED, _CRASHED))
         return Evidence(
             new_phones=int(np.count_nonzero(ever & (self.stage_of == self.state.stage))),
             unanswered=self._unanswered(),
-            comparison=compare([*self.closed, self._period()], least_spread=self.plan.least_spread),
-            shares=self._phone_shares(has_it) | self._task_shares(),
-            latency_ms=100.0,
-            control_latency_ms=100.0,
-            latency_n=int(self.tasks[1]),
+            comparison=self._comparison(),
+            shares=self._phone_shares() | self._use_shares() | {"idle": self._idle()},
         )
+
+    def _comparison(self) -> Comparison:
+        sums = [
+            sum_period(_outcomes(period.came, arm), self.past)
+            for period, arm in zip(self.periods, self._arms(), strict=True)
+        ]
+        return compare(sums, least_spread=self.plan.least_spread)
+
+    def _arms(self) -> Iterator[Flags]:
+        """Who is in the arm of the release in each period, bool [K]."""
+        stage_of = self.stage_of[self.playing]
+        for period in range(len(self.periods)):
+            yield (stage_of >= 0) & (stage_of <= period)
 
     def _unanswered(self) -> Share:
         told = np.isfinite(self.told_s)
@@ -309,37 +267,63 @@ class _Run:
         waiting = told & in_time & (self.outcome == _NOTHING)
         return Share(int(np.count_nonzero(waiting)), int(np.count_nonzero(told)))
 
-    def _phone_shares(self, has_it: Flags) -> dict[str, Share]:
+    def _phone_shares(self) -> dict[str, Share]:
         count = np.count_nonzero
         late = self.told_s <= self.now_s - self.plan.answer_s
         mute = int(count(late & (self.outcome == _NOTHING)))
         answered = int(count(self.outcome != _NOTHING))
         refused = int(count(self.outcome == _REFUSED))
-        lost = self.seen_s < self.now_s - self.plan.silence_s
-        others = ~has_it & (self.seen_s >= self.stages_began_s[0])
+        offered = self.stage_of >= 0
+        began_s = np.array(self.stages_began_s)[self.stage_of]  # the latest one for the others
+        there = self.seen_s >= began_s - self.plan.silence_s
+        lost = there & (self.seen_s < self.now_s - self.plan.silence_s)
         return {
             ANSWERS: Share(refused + mute, answered + mute),
             "crashes": Share(int(count(self.outcome == _CRASHED)), answered - refused),
             "reverts": Share(int(count(self.outcome == _REVERTED)), answered - refused),
-            "silent": Share(
-                int(count(lost & has_it)),
-                int(count(has_it)),
-                int(count(lost & others)),
-                int(count(others)),
+            "silent": _counted(lost, there & offered, there & ~offered),
+        }
+
+    def _use_shares(self) -> dict[str, Share]:
+        """Shares of episodes, of steps, and of phones that got slower."""
+        use, control = (
+            Played(np.sum([period.came.table * arm[:, None] for period, arm in periods], axis=0))
+            for periods in self._by_arm()
+        )
+
+        def share(cases: Callable[[Played], Floats], n: Callable[[Played], Floats]) -> Share:
+            excess = excess_before(cases(self.before), n(self.before))
+            return share_by_phone(*(Tally(cases(one), n(one), excess) for one in (use, control)))
+
+        return {
+            "env_errors": share(lambda one: one.errors, lambda one: one.errors + one.finished),
+            "undecided": share(lambda one: one.undecided, lambda one: one.finished),
+            "invalid_actions": share(
+                lambda one: one.invalid, lambda one: STEPS * one.n.sum(axis=1)
+            ),
+            "slowed": slowed_share(
+                self.plan, self._speed(use, has_it=True), self._speed(control, has_it=False)
             ),
         }
 
-    def _task_shares(self) -> dict[str, Share]:
-        control, tasks = (int(value) for value in self.tasks)
-        rates = {
-            "env_errors": (self.world.env_errors, 1),
-            "undecided": (self.world.undecided, 1),
-            "invalid_actions": (self.world.invalid_actions, 8),
-        }
-        return {
-            name: Share(round(rate * tasks * each), tasks * each, round(rate * control), control)
-            for name, (rate, each) in rates.items()
-        }
+    def _by_arm(self) -> Iterator[list[tuple[_Period, Flags]]]:
+        arms = list(self._arms())
+        yield list(zip(self.periods, arms, strict=True))
+        yield list(zip(self.periods, (~arm for arm in arms), strict=True))
+
+    def _speed(self, played: Played, *, has_it: bool) -> Speed:
+        usual_ms = self.players.decide_ms
+        now_ms = usual_ms * self.scenario.slower if has_it else usual_ms
+        return Speed(now_ms, played.finished + played.errors, usual_ms, self.before.finished)
+
+    def _idle(self) -> Share:
+        """Phones that are heard of and play nothing for long."""
+        long_ago_s = self.now_s - self.plan.answer_s
+        heard_of = self.seen_s[self.playing] >= long_ago_s
+        had_it = self._has_it() & (self.told_s[self.playing] <= long_ago_s)
+        had_the_old = ~self._offered() & (self.stages_began_s[0] <= long_ago_s)
+        idle = self.played_s < long_ago_s
+        return _counted(idle, heard_of & had_it, heard_of & had_the_old)
 
     # --- the engine
 
@@ -362,11 +346,30 @@ class _Run:
         self.state = self._advanced(event)
         for effect in effects_of(self.state):
             if isinstance(effect, OfferStage) and effect.stage == len(self.stages_began_s):
-                if self.stages_began_s:
-                    self.closed.append(self._period())
-                    self._open_period()
                 self.stages_began_s.append(self.now_s)
+                self.periods.append(_Period(len(self.playing), len(self.world.success)))
             self.state = self._advanced(Carried(effect, version=3))
 
     def _advanced(self, event: StagedEvent) -> StagedState:
         return advance_staged(self.plan, self.state, event, round(self.now_s * 1000)).state
+
+
+def _outcomes(played: Played, is_candidate: Flags) -> Outcomes:
+    """Judged episodes as the comparison reads them."""
+    phones, groups = played.n.shape
+    return Outcomes(
+        phone=np.repeat(np.arange(phones), groups),
+        stratum=np.tile(np.arange(groups), phones),
+        is_candidate=np.repeat(is_candidate, groups),
+        n=played.n.ravel(),
+        successes=played.successes.ravel(),
+    )
+
+
+def _counted(cases: Flags, arm: Flags, control: Flags) -> Share:
+    """Cases among phones of each arm."""
+    sides = [
+        (int(np.count_nonzero(cases & side)), int(np.count_nonzero(side)))
+        for side in (arm, control)
+    ]
+    return Share(*sides[0], *sides[1])

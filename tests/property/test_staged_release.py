@@ -10,7 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from cloud_learner.errors import StagedReleaseError
 from cloud_learner.release_comparison import Comparison
-from cloud_learner.staged_gate import Answer, Evidence, Share, judge_stage
+from cloud_learner.staged_bounds import Share
+from cloud_learner.staged_gate import Answer, Evidence, judge_stage
 from cloud_learner.staged_offer import offer_of
 from cloud_learner.staged_plan import LIMITS, Stage, StagedPlan
 from cloud_learner.staged_release import (
@@ -52,7 +53,6 @@ GOOD = Evidence(
     new_phones=50,
     comparison=Comparison(0.01, 1e-5, 5000, 5000, 50, 50),
     shares=FINE,
-    latency_n=1000,
 )
 BAD = replace(GOOD, comparison=Comparison(-0.15, 1e-4, 5000, 5000, 50, 50))
 CRASHING = replace(GOOD, shares={**FINE, "crashes": Share(20, 50)})

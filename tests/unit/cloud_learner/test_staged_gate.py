@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from cloud_learner.release_comparison import Comparison
-from cloud_learner.staged_gate import Answer, Evidence, Share, judge_stage
-from cloud_learner.staged_plan import LIMITS, Stage, StagedPlan, default_stages
+from cloud_learner.staged_bounds import Share
+from cloud_learner.staged_gate import Answer, Evidence, judge_stage
+from cloud_learner.staged_plan import LIMITS, Limit, Stage, StagedPlan, default_stages
 
 STAGE = Stage(1000, margin=0.05, phones=20, tasks=200)
 PLAN = StagedPlan(stages=(STAGE,), seed="s")
@@ -17,9 +18,6 @@ GOOD = Evidence(
     unanswered=Share(0, 50),
     comparison=Comparison(0.0, 1e-4, 4000, 4000, 50, 500),
     shares={name: Share(0, 10_000, 0, 10_000) for name in LIMITS},
-    latency_ms=100.0,
-    control_latency_ms=100.0,
-    latency_n=1000,
 )
 
 
@@ -43,7 +41,6 @@ def test_enough_of_everything_and_non_inferiority_shown_goes_on():
         ({"comparison": Comparison(0.02, 1e-4, 150, 4000, 50, 500)}, "150 of 200 tasks"),
         ({"comparison": Comparison(-0.03, 1e-4, 4000, 4000, 50, 500)}, "may be worse by at most"),
         ({"comparison": Comparison()}, "by how much is unknown"),
-        ({"latency_n": 3}, "latency of 3 of 100"),
         ({"shares": {}}, "crashes 0 of 0"),
     ],
 )
@@ -82,7 +79,9 @@ def test_each_bound_stops_a_release_that_is_far_beyond_it(name):
     assert name in judgement.reason
 
 
-@pytest.mark.parametrize("name", ["crashes", "reverts", "install_failures", "silent"])
+@pytest.mark.parametrize(
+    "name", ["crashes", "reverts", "install_failures", "silent", "idle", "slowed"]
+)
 def test_one_phone_alone_decides_nothing_and_all_of_three_do(name):
     assert with_share(name, Share(1, 3)).answer is Answer.GO_ON
     assert with_share(name, Share(3, 3)).answer is Answer.STOP
@@ -95,13 +94,6 @@ def test_a_share_that_may_be_above_its_limit_by_chance_waits():
 def test_what_also_happens_to_the_others_is_not_the_releases_fault():
     assert with_share("env_errors", Share(300, 1000, 300, 1000)).answer is Answer.GO_ON
     assert with_share("env_errors", Share(300, 1000, 10, 1000)).answer is Answer.STOP
-
-
-def test_slow_decisions_stop_it_beside_the_other_arm_and_above_a_floor():
-    assert judged(latency_ms=900.0).answer is Answer.STOP
-    assert judged(latency_ms=900.0, control_latency_ms=600.0).answer is Answer.GO_ON
-    assert judged(latency_ms=400.0, control_latency_ms=10.0).answer is Answer.GO_ON
-    assert judged(latency_ms=900.0, latency_n=10).answer is Answer.WAIT
 
 
 def test_figures_are_finite_numbers():
@@ -125,9 +117,15 @@ def test_default_stages_begin_small_and_end_with_everybody(phones, first):
         {"seed": ""},
         {"hold_out_bps": 10_000},
         {"alpha_worse": 0.5},
-        {"limits": {}},
+        {"limits": {"smell": Limit(0.1, 2)}},
     ],
 )
 def test_a_plan_that_cannot_be_is_refused(change):
     with pytest.raises(ValueError, match=r"plan|hold_out|alpha"):
         replace(PLAN, **change)
+
+
+def test_a_plan_that_was_made_before_a_bound_was_added_has_it():
+    old = {name: limit for name, limit in LIMITS.items() if name not in {"idle", "slowed"}}
+
+    assert replace(PLAN, limits=old).limits == dict(LIMITS)
