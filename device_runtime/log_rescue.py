@@ -18,19 +18,26 @@ from typing import Any, Final
 import structlog
 
 from device_runtime.errors import TrajectoryLogError
-from device_runtime.trajectory_log import TrajectoryLog
+from device_runtime.trajectory_log import TrajectoryLog, store_verdict
 from sync.clock import Clock
-from sync.codec import EncodedBody, decode_body
+from sync.codec import EncodedBody, decode_body, decode_verdict
 from sync.database import INSTALL_ID, transaction, write_meta
 from sync.errors import RejectedError
 from sync.messages import EpisodeUpload, Event
 from sync.outbox import enqueue
+from sync.vocabulary import Verdict
 
 RESCUED_EVENT: Final = "log_rescued"
 KEPT: Final = 2
 """How many damaged files stay; older ones go, so that a dying card does not fill up with them."""
 _MARK: Final = ".damaged-"
-_NOT_CARRIED: Final = frozenset({INSTALL_ID, "schema_version"})
+_NOT_CARRIED: Final = frozenset({INSTALL_ID, "schema_version", "drops_told"})
+_LINE: Final = (
+    "id, assignment_id, template, purpose, split, actor, release_id, end_reason, steps, score, "
+    "started_at_ms, ended_at_ms, enc, body"
+)
+_SENT_BEFORE: Final = 0
+"""In the place of the outbox row that brought an episode to the cloud: no row has that number."""
 
 _log = structlog.get_logger()
 
@@ -40,12 +47,15 @@ class _Found:
     """What could be read of a damaged file.
 
     Attributes:
-        unsent: ids of episodes that the cloud may not have.
+        unsent: episodes that the cloud may not have, by id.
+        lines: rows of the log about episodes that it has, with their steps or without, by id.
+        verdicts: what was said of either, as far as it is known.
         rest: other messages that waited to be sent.
     """
 
-    uploads: dict[str, EpisodeUpload]
-    unsent: set[str]
+    unsent: dict[str, EpisodeUpload]
+    lines: dict[str, tuple[Any, ...]]  # Any: columns of any type
+    verdicts: list[Verdict]
     rest: list[EncodedBody]
     inbox: list[tuple[Any, ...]]  # Any: columns of any type
     meta: dict[str, str]
@@ -87,7 +97,7 @@ def _rescue(path: Path, *, clock: Clock, new_id: Callable[[], str]) -> Trajector
         _fill(log, found, now_ms=clock.wall_ms())
         fields = {
             "kept_as": kept.name,
-            "episodes": str(len(found.uploads)),
+            "episodes": str(len(found.unsent) + len(found.lines)),
             "sent_again": str(len(found.unsent)),
             "other_messages": str(len(found.rest)),
         }
@@ -117,23 +127,42 @@ def _move_aside(path: Path, now_ms: int) -> Path:
 
 
 def _read(kept: Path) -> _Found:
-    found = _Found({}, set(), [], [], {})
+    found = _Found({}, {}, [], [], [], {})
     with suppress(sqlite3.Error), closing(sqlite3.connect(kept)) as conn:
         outbox = list(_rows(conn, "outbox", "seq, kind, enc, body, parked_reason"))
-        waiting = {row[0] for row in outbox if row[4] is None}
-        whole = _is_whole(conn, "outbox")
-        for _seq, upload_seq, enc, body in _rows(conn, "episodes", "seq, upload_seq, enc, body"):
-            upload = _upload(enc, body)
-            if upload is not None:
-                found.uploads[upload.episode.id] = upload
-                if upload_seq in waiting or not whole:
-                    found.unsent.add(upload.episode.id)
+        _sort_log(found, conn, outbox)
         for _seq, kind, enc, body, parked_reason in outbox:
             _sort_in(found, EncodedBody(kind, enc, body), is_parked=parked_reason is not None)
+        for _episode_id, body in _rows(conn, "verdicts", "episode_id, body"):
+            with suppress(RejectedError, TypeError):  # noise where a row stood
+                found.verdicts.append(decode_verdict(body))
         columns = "assignment_id, position, state, body, received_at_ms"
         found.inbox = list(_rows(conn, "inbox", columns))
         found.meta = dict(_rows(conn, "wire_meta", "key, value"))
     return found
+
+
+def _sort_log(found: _Found, conn: sqlite3.Connection, outbox: list[tuple[Any, ...]]) -> None:
+    """Tell what the cloud may lack from what it has; what was given up unsent gets another try."""
+    waiting = {row[0] for row in outbox if row[4] is None}
+    dropped = {
+        subject
+        for subject, rule in _rows(conn, "drops", "subject, rule")
+        if not str(rule).startswith("blob_")
+    }
+    whole = _is_whole(conn, "outbox")
+    for _seq, upload_seq, *line in _rows(conn, "episodes", f"seq, upload_seq, {_LINE}"):
+        name, enc, body = line[0], *line[-2:]
+        is_dropped = str(upload_seq) in dropped
+        upload = _upload(enc, body) if enc else None
+        if upload is None:
+            if enc == "" and not is_dropped:
+                found.lines[name] = tuple(line)
+        elif is_dropped or upload_seq in waiting or not whole or name != upload.episode.id:
+            found.unsent[upload.episode.id] = upload
+        else:
+            found.lines[name] = tuple(line)
+            found.verdicts += upload.verdicts
 
 
 def _sort_in(found: _Found, body: EncodedBody, *, is_parked: bool) -> None:
@@ -141,11 +170,11 @@ def _sort_in(found: _Found, body: EncodedBody, *, is_parked: bool) -> None:
     if is_parked:
         return
     upload = _upload(body.enc, body.data) if body.kind == "episode_upload" else None
-    if upload is not None and upload.episode.id not in found.uploads:
-        found.uploads[upload.episode.id] = upload
-        found.unsent.add(upload.episode.id)
-    elif upload is None or upload != found.uploads[upload.episode.id]:
-        found.rest.append(body)
+    if upload is not None and upload.episode.id not in found.lines:
+        known = found.unsent.setdefault(upload.episode.id, upload)
+        if upload == known:
+            return
+    found.rest.append(body)
 
 
 def _upload(enc: str, body: bytes) -> EpisodeUpload | None:
@@ -188,14 +217,16 @@ def _is_whole(conn: sqlite3.Connection, table: str) -> bool:
 
 
 def _fill(log: TrajectoryLog, found: _Found, *, now_ms: int) -> None:
-    log.append_many((one.episode, one.verdicts) for one in found.uploads.values())
     conn = log.connection
     with transaction(conn):
-        for name in found.uploads.keys() - found.unsent:  # the cloud has them
-            conn.execute(
-                "DELETE FROM outbox WHERE seq = (SELECT upload_seq FROM episodes WHERE id = ?)",
-                (name,),
-            )
+        for key in found.meta.keys() - _NOT_CARRIED:  # quotas among them, so they come first
+            write_meta(conn, key, found.meta[key])
+        _fill_log(conn, found)
+    log.append_many(
+        ((one.episode, one.verdicts) for one in found.unsent.values()),
+        screens={one.episode.id: one.screens for one in found.unsent.values()},
+    )
+    with transaction(conn):
         for body in found.rest:
             with suppress(RejectedError):  # noise where a row stood
                 decode_body(body)
@@ -205,5 +236,15 @@ def _fill(log: TrajectoryLog, found: _Found, *, now_ms: int) -> None:
             "VALUES (?, ?, ?, ?, ?) ON CONFLICT (assignment_id) DO NOTHING",
             found.inbox,
         )
-        for key in found.meta.keys() - _NOT_CARRIED:
-            write_meta(conn, key, found.meta[key])
+
+
+def _fill_log(conn: sqlite3.Connection, found: _Found) -> None:
+    """What the cloud has already is here to be seen, and is not sent again."""
+    marks = ", ".join("?" * len(_LINE.split(", ")))
+    conn.executemany(
+        f"INSERT OR IGNORE INTO episodes ({_LINE}, upload_seq) VALUES ({marks}, {_SENT_BEFORE})",  # noqa: S608 - constants
+        found.lines.values(),
+    )
+    for verdict in found.verdicts:
+        if verdict.episode_id in found.lines or verdict.episode_id in found.unsent:
+            store_verdict(conn, verdict)

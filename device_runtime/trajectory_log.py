@@ -163,7 +163,7 @@ class TrajectoryLog:
         """
         with transaction(self.connection):
             row = self._body(verdict.episode_id)
-            if row is None or not self._store_verdict(verdict):
+            if row is None or not store_verdict(self.connection, verdict):
                 return False
             enqueue(
                 self.connection,
@@ -277,7 +277,7 @@ class TrajectoryLog:
             (*_facts(episode, verdicts), upload_seq),
         )
         for verdict in verdicts:
-            self._store_verdict(verdict)
+            store_verdict(conn, verdict)
         if screens:
             blob_rows.record(conn, screens, upload_seq=upload_seq, now_ms=now_ms)
 
@@ -288,25 +288,26 @@ class TrajectoryLog:
         ).fetchone()
         return row
 
-    def _store_verdict(self, verdict: Verdict) -> bool:
-        """Store a verdict; False where the same verifier said something before."""
-        cursor = self.connection.execute(
-            "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (
-                verdict.episode_id,
-                verdict.verifier,
-                verdict.verifier_version,
-                verdict.source.value,
-                encode_verdict(verdict),
-            ),
-        )
-        return cursor.rowcount == 1
-
     def _verdicts(self, episode_id: EpisodeId) -> tuple[Verdict, ...]:
         rows = self.connection.execute(
             "SELECT body FROM verdicts WHERE episode_id = ?", (episode_id,)
         )
         return tuple(decode_verdict(body) for (body,) in rows)
+
+
+def store_verdict(conn: sqlite3.Connection, verdict: Verdict) -> bool:
+    """Store a verdict inside the caller's transaction; False where its verifier spoke before."""
+    cursor = conn.execute(
+        "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            verdict.episode_id,
+            verdict.verifier,
+            verdict.verifier_version,
+            verdict.source.value,
+            encode_verdict(verdict),
+        ),
+    )
+    return cursor.rowcount == 1
 
 
 def open_database_file(path: Path) -> sqlite3.Connection:

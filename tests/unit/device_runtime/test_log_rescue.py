@@ -9,13 +9,18 @@ from random import Random
 
 import pytest
 
+from cloud_learner.phone_logs import read_index
 from device_runtime.errors import TrajectoryLogError
+from device_runtime.log_quota import let_go, set_log_quota
 from device_runtime.log_rescue import KEPT, RESCUED_EVENT, damaged_copies, open_log
 from outrider.fault_deeds import PAGE_BYTES, overwrite_pages
-from sync import inbox, outbox
+from sync import blob_rows, inbox, outbox
 from sync.clock import ManualClock
-from sync.codec import EncodedBody, decode_body
+from sync.codec import EncodedBody, decode_body, encode_body
 from sync.database import read_meta, transaction, write_meta
+from sync.drop_rules import DropRule, note_drop
+from sync.messages import ScreenPicture
+from sync.outbox_quota import OutboxQuota, set_quota
 from sync.vocabulary import Assignment, AssignmentId, EpisodeId
 from tests.wire import upload
 
@@ -118,6 +123,65 @@ def test_only_what_the_cloud_may_lack_is_sent_again(place):
         assert all(len(one.verdicts) == 1 for one in sent)
         assert [one.id for one in inbox.pending(log.connection)] == ["waiting"]
         assert read_meta(log.connection, "epoch") == "57"
+
+
+def damage(place):
+    """Spoil a page that holds no row of what is looked at here."""
+    [first] = _pages_of(place.path, "inbox")[:1]
+    _overwrite(place.path, first)
+
+
+def test_lines_of_episodes_whose_steps_were_let_go_stay(place):
+    place.fill()
+    with closing(place.open()) as log, transaction(log.connection):
+        set_log_quota(log.connection, 1)
+        assert let_go(log.connection) == ACKNOWLEDGED
+    damage(place)
+    with closing(place.open()) as log:
+        assert told(log)["sent_again"] == str(EPISODES - ACKNOWLEDGED)
+        index = read_index(place.path)
+        assert len(index.logged) == EPISODES
+        assert len(index.emptied) == len(index.acknowledged) == ACKNOWLEDGED
+        judged = log.connection.execute("SELECT count(DISTINCT episode_id) FROM verdicts")
+        assert judged.fetchone() == (EPISODES,)
+
+
+def test_what_was_given_up_for_want_of_room_gets_another_try(place):
+    place.fill()
+    with closing(place.open()) as log, transaction(log.connection):
+        note_drop(log.connection, DropRule.EPISODE_OLDEST, "11", size_bytes=1, now_ms=1)
+        log.connection.execute("DELETE FROM outbox WHERE seq = 11")
+    damage(place)
+    with closing(place.open()) as log:
+        sent = [one for one in messages(log) if hasattr(one, "episode")]
+        assert sent[0].episode.id == "episode-010"
+        assert log.counts().dropped == 0
+
+
+def test_what_the_cloud_has_pushes_nothing_out_of_the_outbox(place):
+    place.fill()
+    with closing(place.open()) as log:
+        unsent = EPISODES - ACKNOWLEDGED
+        size = len(encode_body(messages(log)[0]).data)
+        quota = OutboxQuota(quota_bytes=(unsent + 1) * size, floor_bytes=0)
+        with transaction(log.connection):
+            set_quota(log.connection, quota)
+    damage(place)
+    with closing(place.open()) as log:
+        assert log.drops() == {}
+        assert len(messages(log)) == unsent + 1
+
+
+def test_pictures_of_episodes_that_are_sent_again_are_offered_again(place):
+    played = upload(1).episode
+    picture = ScreenPicture(screen="s", blob=b"d" * 32, size_bytes=7)
+    with closing(place.open()) as log:
+        log.append_many([(played, ())], screens={played.id: (picture,)})
+    damage(place)
+    with closing(place.open()) as log:
+        [sent] = [one for one in messages(log) if hasattr(one, "episode")]
+        assert sent.screens == (picture,)
+        assert blob_rows.waiting(log.connection) == (1, 7)
 
 
 @pytest.mark.parametrize("contents", [b"", b"not a database at all" * 400, bytes(8192)])
