@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sync.role_signing import RootKeys
 
 ROOT, ONLINE = "root", "online"
+MOST_ROOT_KEYS = 64
 
 RootFolders = Annotated[
     list[Path] | None,
@@ -29,7 +30,10 @@ RootFolders = Annotated[
 RootOut = Annotated[
     Path | None, typer.Option("--root-out", help="Where new root keys go; DATA/keys/root.")
 ]
-RootCount = Annotated[int, typer.Option("--root-keys", min=1, help="How many root keys to make.")]
+RootCount = Annotated[
+    int,
+    typer.Option("--root-keys", min=1, max=MOST_ROOT_KEYS, help="How many root keys to make."),
+]
 Threshold = Annotated[
     int, typer.Option("--threshold", min=1, help="How many of them have to sign a rotation.")
 ]
@@ -44,23 +48,28 @@ def init_keys(
     json: Json = False,
 ) -> None:
     """Make the keys of a new fleet: root keys to carry away, and online keys for the service."""
+    from outrider.publisher import sole_publisher
     from sync.clock import SystemClock
+    from sync.published import is_made
     from sync.repository import Repository
 
     data = data_folder(data)
-    if (data / REPOSITORY / "metadata").is_dir():
-        raise MisuseError(
-            f"{data} has keys already: outrider keys status shows them, keys rotate replaces them"
-        )
     wanted = _root_keys(root_keys, threshold, root_out)
-    repository = Repository.create(
-        data / REPOSITORY,
-        data / KEYS,
-        bundles_dir=data / BUNDLES,
-        clock=SystemClock(),
-        root_keys=wanted,
-    )
     folder = root_out or data / KEYS / "root"
+    _require_folders(data, folder)
+    with sole_publisher(data):
+        if is_made(data / REPOSITORY):
+            raise MisuseError(
+                f"{data} has keys already: outrider keys status shows them, keys rotate replaces "
+                "them"
+            )
+        repository = Repository.create(
+            data / REPOSITORY,
+            data / KEYS,
+            bundles_dir=data / BUNDLES,
+            clock=SystemClock(),
+            root_keys=wanted,
+        )
     out = Output(json_lines=json)
     out.note(f"Carry {folder} away from this machine; only `outrider keys rotate` needs it.")
     out.summary(
@@ -82,7 +91,10 @@ def rotate_keys(
     root: RootFolders = None,
     root_out: RootOut = None,
     root_keys: Annotated[
-        int | None, typer.Option("--root-keys", min=1, help="Of ROLE root: how many new ones.")
+        int | None,
+        typer.Option(
+            "--root-keys", min=1, max=MOST_ROOT_KEYS, help="Of ROLE root: how many new ones."
+        ),
     ] = None,
     threshold: Annotated[
         int | None, typer.Option("--threshold", min=1, help="Of ROLE root: how many must sign.")
@@ -151,7 +163,7 @@ def show_keys(*, data: Data = None, root: RootFolders = None, json: Json = False
                 "days_left": row.days_left,
                 "must_sign": f"{row.threshold} of {len(row.keys)}",
                 "at_hand": row.keys_found,
-                **({"keys": list(row.keys)} if json else {}),
+                **({"keys": list(row.keys), "problems": list(row.problems)} if json else {}),
             }
             for row in rows
         ),
@@ -159,20 +171,21 @@ def show_keys(*, data: Data = None, root: RootFolders = None, json: Json = False
     )
     following = [text for row in rows for text in _advice(row, data)]
     out.summary(
-        ok=not any(row.days_left < 0 or _is_lost(row) for row in rows),
+        ok=not any(row.days_left < 0 or _is_lost(row) or row.problems for row in rows),
         next=following or ["nothing to do"],
     )
 
 
 def _advice(row: RoleStatus, data: Path) -> Iterator[str]:
     """What somebody should do about a role."""
+    yield from row.problems
     if row.role == ROOT:
         if row.ends_soon:
             yield f"the root ends in {row.days_left} days: outrider keys rotate root"
         if row.keys_found and (data / KEYS / "root").is_dir():
             yield f"root keys lie on this machine: carry {data / KEYS / 'root'} away"
         return
-    if _is_lost(row):
+    if _is_lost(row) and not row.problems:
         yield f"the {row.role} key is not here: restore it, or outrider keys rotate {row.role}"
     elif row.ends_soon:
         yield (
@@ -218,8 +231,17 @@ def _root_keys(count: int, threshold: int, folder: Path | None) -> RootKeys:
         raise MisuseError(str(error)) from error
 
 
+def _require_folders(*folders: Path) -> None:
+    """Raise MisuseError where one of them is there and no folder."""
+    for folder in folders:
+        if folder.exists() and not folder.is_dir():
+            raise MisuseError(f"{folder} is no folder: name one, or one to be made")
+
+
 def _require_fleet(data: Path) -> None:
-    if not (data / REPOSITORY / "metadata").is_dir():
+    from sync.published import is_made
+
+    if not is_made(data / REPOSITORY):
         raise MisuseError(f"{data} has no keys yet: outrider keys init makes them")
 
 

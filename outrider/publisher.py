@@ -42,9 +42,10 @@ def publishing(data: Path) -> Iterator[Repository]:
     Raises: MisuseError: there is no such fleet, or another program publishes there.
     """
     from sync.clock import SystemClock
+    from sync.published import is_made
     from sync.repository import Repository
 
-    if not (data / REPOSITORY / "metadata").is_dir():
+    if not is_made(data / REPOSITORY):
         raise MisuseError(f"{data} holds no signed releases: name a fleet's folder with --data")
     with sole_publisher(data):
         yield Repository(

@@ -75,6 +75,7 @@ class RoleStatus:
         threshold: how many keys must sign.
         keys: ids of the keys that count.
         keys_found: how many of them were found in the folders that were looked at.
+        problems: what is wrong with key files there that cannot be used, a sentence each.
     """
 
     role: str
@@ -84,6 +85,7 @@ class RoleStatus:
     threshold: int
     keys: tuple[str, ...]
     keys_found: int
+    problems: tuple[str, ...]
 
     @property
     def ends_soon(self) -> bool:
@@ -176,25 +178,29 @@ def key_status(
 ) -> list[RoleStatus]:
     """How every role stands, the root first.
 
-    Raises: IntegrityError: no repository there, or a key cannot be read.
+    Raises: IntegrityError: no repository there.
     """
     published = PublishedReleases(directory)
-    root = published.root.signed
     folders = root_folders or [root_keys_dir(keys_dir)]
-    found = {Root.type: len(_root_signers(root, folders))}
+    files = {Root.type: [path for folder in folders for path in sorted(folder.glob("*.pem"))]}
     for role in ONLINE_ROLES:
         paths = (online_key_path(keys_dir, role), next_key_path(keys_dir, role))
-        present = {_key_id(path) for path in paths if path.exists()}
-        found[role] = len(present & set(root.roles[role].keyids))
+        files[role] = [path for path in paths if path.exists()]
     return [
-        _status(root, role, signed, found=found[role], now_ms=clock.wall_ms())
+        _status(published.root.signed, role, signed, files=files[role], now_ms=clock.wall_ms())
         for role, signed in published.signed_roles().items()
     ]
 
 
 def _status(
-    root: Root, name: str, signed: Root | Targets | Snapshot | Timestamp, *, found: int, now_ms: int
+    root: Root,
+    name: str,
+    signed: Root | Targets | Snapshot | Timestamp,
+    *,
+    files: Sequence[Path],
+    now_ms: int,
 ) -> RoleStatus:
+    present, problems = _usable(files)
     expires_at_ms = int(signed.expires.timestamp() * 1000)
     return RoleStatus(
         role=name,
@@ -203,8 +209,20 @@ def _status(
         days_left=(expires_at_ms - now_ms) // _DAY_MS,
         threshold=root.roles[name].threshold,
         keys=tuple(root.roles[name].keyids),
-        keys_found=found,
+        keys_found=len(present & set(root.roles[name].keyids)),
+        problems=problems,
     )
+
+
+def _usable(files: Sequence[Path]) -> tuple[set[str], tuple[str, ...]]:
+    """The ids of the keys in some files, and what is wrong with those that hold none."""
+    present, problems = set(), []
+    for path in files:
+        try:
+            present.add(str(read_signer(path).public_key.keyid))
+        except (OSError, ValueError) as error:
+            problems.append(str(error))
+    return present, tuple(problems)
 
 
 def _write_next(
@@ -247,10 +265,3 @@ def _root_signers(root: Root, folders: Sequence[Path]) -> list[CryptoSigner]:
         return read_root_signers(folders, root.roles[Root.type].keyids)
     except (OSError, ValueError) as error:
         raise IntegrityError(f"a root key cannot be used: {error}") from error
-
-
-def _key_id(path: Path) -> str:
-    try:
-        return str(read_signer(path).public_key.keyid)
-    except (OSError, ValueError) as error:
-        raise IntegrityError(f"the key {path} cannot be used: {error}") from error

@@ -33,7 +33,17 @@ from sync.releases import (
 from sync.vocabulary import Release, ReleaseId
 
 _SERVED = re.compile(r"(metadata|targets)(/[A-Za-z0-9_\-][A-Za-z0-9_.\-]*){1,3}")
+_BEFORE_THE_ROOT = {"1.targets.json", "1.snapshot.json", "timestamp.json"}
 _Role = TypeVar("_Role", Root, Targets, Snapshot, Timestamp)
+
+
+def is_made(directory: Path) -> bool:
+    """Whether a repository was ever made in a folder; where that was cut off, it was not.
+
+    One that has lost files was made all the same: nobody is to make another one in its place.
+    """
+    names = {path.name for path in (directory / "metadata").glob("[!.]*.json")}
+    return bool(names - _BEFORE_THE_ROOT)
 
 
 class PublishedReleases:

@@ -32,6 +32,7 @@ from sync.published import (
     adapter_path,
     base_path,
     channel_path,
+    is_made,
     release_path,
 )
 from sync.release_archive import (
@@ -106,15 +107,21 @@ class Repository(PublishedReleases):
         lifetimes: Lifetimes | None = None,
         root_keys: RootKeys | None = None,
     ) -> Repository:
-        """A repository in `directory`, made with new keys unless it is there already."""
-        if not (directory / "metadata" / "timestamp.json").exists():
-            initialise(
-                directory / "metadata",
-                keys_dir,
-                now_ms=(SystemClock() if clock is None else clock).wall_ms(),
-                lifetimes=lifetimes or Lifetimes(),
-                root_keys=root_keys or RootKeys(),
-            )
+        """A repository in `directory`, made with new keys unless it is there already.
+
+        Raises: IntegrityError: what is there is not whole, or a key that is there cannot be used.
+        """
+        if not is_made(directory):
+            try:
+                initialise(
+                    directory / "metadata",
+                    keys_dir,
+                    now_ms=(SystemClock() if clock is None else clock).wall_ms(),
+                    lifetimes=lifetimes or Lifetimes(),
+                    root_keys=root_keys or RootKeys(),
+                )
+            except ValueError as error:
+                raise IntegrityError(f"the keys in {keys_dir} cannot be used: {error}") from error
         return cls(directory, keys_dir, bundles_dir=bundles_dir, clock=clock, lifetimes=lifetimes)
 
     def publish(

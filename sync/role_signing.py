@@ -15,8 +15,8 @@ from tuf.api.serialization.json import JSONSerializer
 from sync.durable_file import write_durably
 from sync.signing_keys import (
     ONLINE_ROLES,
+    kept_or_made_signer,
     make_root_signers,
-    make_signer,
     online_key_path,
     root_keys_dir,
 )
@@ -63,7 +63,13 @@ def initialise(
     lifetimes: Lifetimes,
     root_keys: RootKeys,
 ) -> None:
-    """New keys, and the first root, targets, snapshot and timestamp, all of version 1."""
+    """New keys, and the first targets, snapshot, timestamp and root, all of version 1.
+
+    The root comes last: until it is there nobody trusts anything, and beginning again is safe. No
+    key that is there is overwritten.
+
+    Raises: OSError, ValueError: a key that is there cannot be used.
+    """
     now = date_of(now_ms)
     root = Root(expires=now + timedelta(days=lifetimes.root_days), consistent_snapshot=True)
     folder = root_keys.folder or root_keys_dir(keys_dir)
@@ -71,7 +77,7 @@ def initialise(
     for signer in root_signers:
         root.add_key(signer.public_key, Root.type)
     root.roles[Root.type].threshold = root_keys.threshold
-    signers = {role: make_signer(online_key_path(keys_dir, role)) for role in ONLINE_ROLES}
+    signers = {role: kept_or_made_signer(online_key_path(keys_dir, role)) for role in ONLINE_ROLES}
     for role, signer in signers.items():
         root.add_key(signer.public_key, role)
     targets = signed_by(
@@ -82,10 +88,10 @@ def initialise(
     snapshot_data = signed_by(snapshot, [signers["snapshot"]])
     timestamp = Timestamp(expires=now + timedelta(days=lifetimes.timestamp_days))
     timestamp.snapshot_meta = MetaFile.from_data(1, snapshot_data, ["sha256"])
-    write_durably(metadata_dir / "1.root.json", signed_by(root, root_signers))
     write_durably(metadata_dir / "1.targets.json", targets)
     write_durably(metadata_dir / "1.snapshot.json", snapshot_data)
     write_durably(metadata_dir / "timestamp.json", signed_by(timestamp, [signers["timestamp"]]))
+    write_durably(metadata_dir / "1.root.json", signed_by(root, root_signers))
 
 
 def signed_by(role: AnyRole, signers: Sequence[CryptoSigner]) -> bytes:

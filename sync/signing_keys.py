@@ -47,10 +47,13 @@ def make_signer(path: Path) -> CryptoSigner:
 
 
 def make_root_signers(folder: Path, count: int, *, version: int) -> list[CryptoSigner]:
-    """New root keys in `folder`, named by the root's version that they come with."""
+    """New root keys in `folder`, named by the root's version that they come with.
+
+    What lies there already stays: it may be another fleet's, and the only copy.
+    """
     first = "root" if version == 1 else f"root-v{version}"
     names = [first] if count == 1 else [f"{first}-{index}" for index in range(1, count + 1)]
-    return [make_signer(folder / f"{name}.pem") for name in names]
+    return [make_signer(_free_path(folder, name)) for name in names]
 
 
 def read_signer(path: Path) -> CryptoSigner:
@@ -70,6 +73,14 @@ def read_signer(path: Path) -> CryptoSigner:
         return CryptoSigner(load_pem_private_key(path.read_bytes(), password=None))
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise ValueError(f"{path} is no signing key: restore it, or rotate that key") from error
+
+
+def kept_or_made_signer(path: Path) -> CryptoSigner:
+    """The key at `path`, made where there is none.
+
+    Raises: OSError, ValueError: as `read_signer`.
+    """
+    return read_signer(path) if path.exists() else make_signer(path)
 
 
 def read_root_signers(folders: Iterable[Path], key_ids: Collection[str]) -> list[CryptoSigner]:
@@ -99,3 +110,12 @@ def adopt_online_signer(keys_dir: Path, role: str, key_ids: Collection[str]) -> 
         following.replace(path)
         sync_folder(path.parent)
     return read_signer(path)
+
+
+def _free_path(folder: Path, name: str) -> Path:
+    """Where a key of that name overwrites none."""
+    path, number = folder / f"{name}.pem", 1
+    while path.exists():
+        number += 1
+        path = folder / f"{name}.{number}.pem"
+    return path

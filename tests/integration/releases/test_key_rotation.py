@@ -190,3 +190,64 @@ def test_the_status_counts_days_and_keys(fleet):
     assert [rows[role].days_left for role in rows] == [1824, 364, 59, 29]
     assert [rows[role].keys_found for role in rows] == [1, 1, 0, 1]
     assert not any(row.ends_soon for row in rows.values())
+
+
+def test_the_status_tells_of_keys_that_cannot_be_used(fleet):
+    keys = fleet.directory / "keys"
+    online_key_path(keys, "targets").write_text("no key")
+    (keys / "root" / "root.pem").chmod(0o644)
+    rows = {
+        row.role: row
+        for row in key_status(fleet.directory / "tuf", keys, clock=fleet.repository._clock)
+    }
+    assert [rows[role].keys_found for role in rows] == [0, 0, 1, 1]
+    assert ["no signing key" in text for text in rows["targets"].problems] == [True]
+    assert ["chmod 600" in text for text in rows["root"].problems] == [True]
+    assert rows["snapshot"].problems == ()
+
+
+def test_root_keys_of_another_fleet_in_the_same_folder_stay(tmp_path):
+    folder = tmp_path / "stick"
+    for name in ("one", "two"):
+        Repository.create(
+            tmp_path / name / "tuf", tmp_path / name / "keys", root_keys=RootKeys(2, 2, folder)
+        )
+    assert len(list(folder.glob("*.pem"))) == 4
+    for name in ("one", "two"):
+        assert plan_rotation(tmp_path / name / "tuf", ["targets"], [folder]).can_be_done
+
+
+def test_a_repository_that_lost_a_file_is_never_made_anew(fleet):
+    fleet.publish(1)
+    keys = {path: path.read_bytes() for path in (fleet.directory / "keys").rglob("*.pem")}
+    (fleet.directory / "tuf" / "metadata" / "timestamp.json").unlink()
+    with pytest.raises(IntegrityError, match="restore it from a copy"):
+        Repository.create(fleet.directory / "tuf", fleet.directory / "keys")
+    assert {path: path.read_bytes() for path in keys} == keys
+
+
+def test_a_making_that_was_cut_off_at_any_write_is_made_again(tmp_path, monkeypatch):
+    real_fsync = os.fsync
+    cut_at, finished = 0, False
+    while not finished:
+        cut_at += 1
+        left = cut_at
+
+        def fsync(descriptor):
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise PowerCutError
+            real_fsync(descriptor)
+
+        folder = tmp_path / str(cut_at)
+        monkeypatch.setattr(os, "fsync", fsync)
+        try:
+            Repository.create(folder / "tuf", folder / "keys")
+            finished = True
+        except PowerCutError:
+            pass
+        monkeypatch.setattr(os, "fsync", real_fsync)
+        Repository.create(folder / "tuf", folder / "keys").renew()
+        assert plan_rotation(folder / "tuf", ["targets"], [folder / "keys" / "root"]).can_be_done
+    assert cut_at > 10
