@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
+from cloud_learner.order_limits import MOST_TEXT_CHARS
 from sync.errors import RejectedError
 
 Facts = Mapping[str, str | tuple[str, ...]]
 """What is known of a device, by lower-case name; several values where it has several."""
 
-_CONDITION: Final = re.compile(r"\s*([A-Za-z][\w.-]*)\s*(!=|>=|<=|=|>|<)\s*(.*?)\s*", re.DOTALL)
+_CONDITION: Final = re.compile(
+    r"\s*([A-Za-z][\w.-]*)\s*(!=|>=|<=|=|>|<)\s*(?P<value>.*?)\s*", re.DOTALL
+)
 _VERSION: Final = re.compile(r"-?\d+(?:\.\d+)*")
 _ORDER: Final[Mapping[str, Callable[[list[int], list[int]], bool]]] = {
     ">": operator.gt,
@@ -51,12 +54,18 @@ class Condition:
 def parse_filter(text: str) -> tuple[Condition, ...]:
     """The conditions in a filter; none where it is empty.
 
-    Raises: RejectedError: a part is no condition (reason "malformed").
+    Raises: RejectedError: a part is no condition, or there is nothing but commas (reason
+        "malformed").
     """
+    if len(text) > MOST_TEXT_CHARS:
+        raise _refused(f"a filter has at most {MOST_TEXT_CHARS} characters")
+    parts = [one.strip() for one in text.split(",") if one.strip()]
+    if text.strip() and not parts:  # commas alone would mean every device
+        raise _refused(f"{text!r} is no condition")
     conditions = []
-    for part in filter(None, (one.strip() for one in text.split(","))):
+    for part in parts:
         found = _CONDITION.fullmatch(part)
-        if found is None:
+        if found is None or found["value"].startswith("="):
             raise _refused(f"{part!r} is no condition")
         name, sign, value = found.groups()
         if sign in _ORDER and _VERSION.fullmatch(value) is None:

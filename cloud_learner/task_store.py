@@ -53,7 +53,7 @@ class TaskOrder:
     deadline_s: float = 86_400.0
 
     def __post_init__(self) -> None:
-        if bool(self.goal) == bool(self.template):
+        if bool(self.goal.strip()) == bool(self.template):
             raise ValueError("a task is a goal or a template: say one of them")
         for name in ("goal", "template", "actor"):
             check_text(getattr(self, name), name)

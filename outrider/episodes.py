@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,7 +35,7 @@ def list_episodes(
 ) -> None:
     """List the newest episodes of one phone, or of every phone of a fleet."""
     out = Output(json_lines=json)
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     logged = acknowledged = 0
     for folder in _folders(phone, data):
         with _opened(folder) as log:
@@ -46,7 +46,8 @@ def list_episodes(
             logged += counts.logged
             acknowledged += counts.acknowledged
     rows.sort(key=lambda row: str(row["id"]), reverse=True)
-    shown = out.rows("episode", rows[:limit], title="Episodes, newest first")
+    newest = rows[:limit] if json else [_short(row) for row in rows[:limit]]
+    shown = out.rows("episode", newest, title="Episodes, newest first")
     out.summary(shown=shown, logged=logged, acknowledged=acknowledged)
 
 
@@ -111,6 +112,17 @@ def _show(out: Output, folder: Path, episode: Episode, verdicts: tuple[Verdict, 
         end_detail=episode.end_detail,
         success=any(verdict.success for verdict in verdicts) if verdicts else None,
     )
+
+
+def _short(row: dict[str, Any]) -> dict[str, object]:
+    """An episode for a terminal of 80 columns."""
+    return {
+        "id": row["id"],
+        "phone": row["phone"],
+        "task": row["template"] or row["purpose"],
+        "score": row["score"],
+        "end": row["end_reason"],
+    }
 
 
 def _row(step: Step) -> dict[str, object]:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.2
 _HOUR_MS = 3_600_000
+_LONGEST_H = 87_600.0  # ten years
 Wait = Annotated[
     float, typer.Option("--wait", min=0.0, help="Seconds to wait for the devices' answers.")
 ]
@@ -77,7 +78,7 @@ def set_devices(
     The device checks what it is told, and says which version it took and what it refused. A fleet
     without a cloud is set over its broker, as the devices' owner.
     """
-    values = dict(_parsed(pair) for pair in pairs)
+    values = _values_of(pairs)
     out = Output(json_lines=json)
     if url is None and database is None and (broker is not None or not has_cloud(data)):
         if where:
@@ -154,7 +155,8 @@ def start_devices(
     where: Where = "",
     everyone: Everyone = False,
     hours: Annotated[
-        float | None, typer.Option("--for", min=0.0, help="Hours until they stop by themselves.")
+        float | None,
+        typer.Option("--for", min=0.0, max=_LONGEST_H, help="Hours until they stop by themselves."),
     ] = None,
     data: DataDir = None,
     database: Database = None,
@@ -180,8 +182,10 @@ def labels_of(pairs: Sequence[str]) -> dict[str, str | None]:
     labels: dict[str, str | None] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
-        if not (equals and name.replace("-", "_").isidentifier()):
-            raise MisuseError(f"{pair!r} is no label: write NAME=VALUE, such as site=lab")
+        if not (equals and name.replace("-", "_").isidentifier()) or "," in text:
+            raise MisuseError(
+                f"{pair!r} is no label: write NAME=VALUE without a comma, such as site=lab"
+            )
         labels[name] = text or None
     return labels
 
@@ -272,6 +276,19 @@ def _set_over_broker(
             owner.desire(name, values)
         answers = _answers(owner, names, wait_s)
     return [_row(name, answers[name], values, before[name]) for name in names]
+
+
+def _values_of(pairs: Sequence[str]) -> dict[str, SettingValue | None]:
+    """What is to be set, by name.
+
+    Raises: MisuseError: a word sets nothing, or two words set the same.
+    """
+    values: dict[str, SettingValue | None] = {}
+    for name, value in map(_parsed, pairs):
+        if name in values:
+            raise MisuseError(f"{name} is set twice: say one value")
+        values[name] = value
+    return values
 
 
 def _parsed(pair: str) -> tuple[str, SettingValue | None]:

@@ -14,7 +14,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 import typer
@@ -40,7 +40,9 @@ Where = Annotated[
 Everyone = Annotated[bool, typer.Option("--all", help="Every device of the fleet.")]
 
 TIMEOUT_S = 30.0
+_NOT_FOUND = 404
 _UNPROCESSABLE = 422
+_NO_SUCH_PATH = "Not Found"  # what a service says of a path that it does not serve
 Json = Any  # a decoded JSON document
 
 
@@ -68,7 +70,7 @@ class HttpApi:
 
     def __init__(self, url: str, token: str, *, authority: Path | None = None) -> None:
         self._url = checked_url(url)
-        self._token = token
+        self._token = _checked_token(token)
         self._authority = authority
 
     def get(self, path: str, **query: object) -> Json:
@@ -157,15 +159,35 @@ def which(devices: list[str] | None, where: str, *, everyone: bool) -> dict[str,
     return {"devices": list(devices or ()), "where": where, "everyone": everyone}
 
 
+def named(name: str) -> str:
+    """A device's, a task's or a release's name as a part of a path.
+
+    Raises: MisuseError: nothing can be called so.
+    """
+    if not name.strip(".") or not name.isprintable():
+        raise MisuseError(f"nothing is called {name!r}: give a name as the lists show it")
+    return quote(name, safe="")
+
+
 def checked_url(url: str) -> str:
     """A cloud's address without its last slash.
 
     Raises: MisuseError: it is no http(s) address.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    try:
+        parts = urlsplit(url)
+        is_one = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that are not closed, a port beyond the last one
+        is_one = False
+    if not is_one or not url.isascii() or not url.isprintable() or " " in url:
         raise MisuseError(f"{url!r} is no address such as http://127.0.0.1:8080")
     return url.rstrip("/")
+
+
+def _checked_token(token: str) -> str:
+    if not (token.isascii() and token.isprintable()):
+        raise MisuseError("--token holds what no token does: copy it again, without line breaks")
+    return token
 
 
 def asked(request: Request, authority: Path | None = None) -> bytes:
@@ -175,7 +197,7 @@ def asked(request: Request, authority: Path | None = None) -> bytes:
     """
     context = None
     if request.type == "https":
-        context = ssl.create_default_context(cafile=None if authority is None else str(authority))
+        context = _trusting(authority)
     try:
         with urlopen(request, timeout=TIMEOUT_S, context=context) as answer:  # noqa: S310 - checked
             return bytes(answer.read())
@@ -187,6 +209,16 @@ def asked(request: Request, authority: Path | None = None) -> bytes:
         reason = getattr(error, "reason", error)
         raise CommandError(
             f"no cloud answers at {request.host} ({reason}): start it or correct --url"
+        ) from error
+
+
+def _trusting(authority: Path | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=None if authority is None else str(authority))
+    except OSError as error:  # an SSLError is one, too
+        raise MisuseError(
+            f"{authority} holds no certificates that can be read ({error.strerror or error}): "
+            "name a PEM file with --ca"
         ) from error
 
 
@@ -206,9 +238,11 @@ def _local(data: Path | None, database: str | None) -> Iterator[Api]:
 
     if data is not None and not data.is_dir():
         raise MisuseError(f"{data} is no folder: name the fleet's with --data")
-    file = None if data is None else _database_file(data)
-    is_there = database is not None or (file is not None and file.is_file())
-    opened = CloudDatabase(database or sqlite_url(file or Path()), migrate=not is_there)
+    if database is None and data is not None:
+        if not has_cloud(data):
+            raise MisuseError(f"{data} holds no cloud's database: outrider cloud serve makes one")
+        database = sqlite_url(_database_file(data))
+    opened = CloudDatabase(database or "", migrate=False)
     try:
         desk = FleetDesk(opened, clock=SystemClock(), new_id=new_uuid7)
         yield LocalApi(build_fleet_api(desk))
@@ -222,6 +256,8 @@ def _database_file(data: Path) -> Path:
 
 def _refusal(status: int, said: str) -> CommandError:
     """The error of a command whose order was refused: misuse, where it could not be meant."""
+    if status == _NOT_FOUND and said == _NO_SUCH_PATH:
+        said = "the cloud has nothing of that name; correct it, or the address in --url"
     return (MisuseError if status == _UNPROCESSABLE else CommandError)(said)
 
 

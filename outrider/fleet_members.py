@@ -20,6 +20,7 @@ from outrider.fleet_access import (
     Token,
     Url,
     fleet_api,
+    named,
 )
 from outrider.options import Json as JsonLines
 from outrider.output import Output
@@ -78,7 +79,7 @@ def rotate(
     """Give a device new credentials; the old ones hold until it has the new, or for some days."""
     out = Output(json_lines=json)
     with fleet_api(data=data, database=database, url=url, token=token, authority=authority) as api:
-        version = api.post(f"/v1/fleet/devices/{name}/rotation", {"days": days})["version"]
+        version = api.post(f"/v1/fleet/devices/{named(name)}/rotation", {"days": days})["version"]
         row = _until(api, name, wait_s, lambda row: not row["rotating"])
     out.summary(device_id=name, version=version, used=not row["rotating"])
 
@@ -106,7 +107,7 @@ def revoke(
 ) -> None:
     """Let a device in no more, for good: its connection ends, and what it sends is refused."""
     out = Output(json_lines=json)
-    path = f"/v1/fleet/devices/{name}/revocation"
+    path = f"/v1/fleet/devices/{named(name)}/revocation"
     with fleet_api(data=data, database=database, url=url, token=token, authority=authority) as api:
         preview = api.get(path)
         out.event("would_revoke", **preview, data_excluded=forget_data)
@@ -129,7 +130,7 @@ def revoke(
 def _until(api: Api, name: str, wait_s: float, holds: Callable[[Json], bool]) -> Json:
     """A device as soon as something holds of it, or when the time is up."""
     deadline_s = time.monotonic() + wait_s
-    while not holds(row := api.get(f"/v1/fleet/devices/{name}")):
+    while not holds(row := api.get(f"/v1/fleet/devices/{named(name)}")):
         if time.monotonic() >= deadline_s:
             break
         time.sleep(_LOOK_S)

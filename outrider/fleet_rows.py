@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-from outrider.fleet_access import Api, Json
+from outrider.fleet_access import Api, Json, named
 
 PAGE = 1000
 _FEW = 20
+_TAIL = 12
 
 
 def pages(api: Api, where: str = "", *, limit: int = 0) -> Iterator[Json]:
@@ -27,7 +28,7 @@ def pages(api: Api, where: str = "", *, limit: int = 0) -> Iterator[Json]:
 def devices_of(api: Api, names: Sequence[str]) -> list[Json]:
     """Some devices: each by its name where they are few, or else out of all."""
     if len(names) <= _FEW:
-        return [api.get(f"/v1/fleet/devices/{name}") for name in names]
+        return [api.get(f"/v1/fleet/devices/{named(name)}") for name in names]
     wanted = set(names)
     return [row for row in pages(api) if row["device_id"] in wanted]
 
@@ -39,7 +40,7 @@ def short(row: Json, *, now_ms: int | None = None) -> dict[str, object]:
         "device": row["device_id"],
         "seen": _seen(row, now_ms or round(time.time() * 1000)),
         "model": row["attributes"].get("model", row["role"]),
-        "release": row["release_id"] or "-",
+        "release": _tail(row["release_id"]) or "-",
         "power": "-" if battery is None else f"{battery}%",
         "set": _settings(row),
         "note": note(row),
@@ -126,6 +127,11 @@ def _settings(row: Json) -> str:
     if row["reported"]["refused"]:
         return f"v{reported} refused"
     return f"v{reported}" if desired == reported else f"v{reported} of {desired}"
+
+
+def _tail(name: str) -> str:
+    """The end of a long id, which tells it from others; `fleet show` has all of it."""
+    return name if len(name) <= _TAIL else f"…{name[-_TAIL:]}"
 
 
 def _when(at_ms: int) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import groupby
 from typing import Annotated
 
 import typer
@@ -20,6 +21,7 @@ from outrider.fleet_access import (
     Url,
     Where,
     fleet_api,
+    named,
     which,
 )
 from outrider.options import Json as JsonLines
@@ -63,7 +65,7 @@ def give_task(
 
     With --wait the exit code is 1 unless every device did it in time.
     """
-    if bool(goal) == bool(template):
+    if bool(goal.strip()) == bool(template):
         raise MisuseError('say what to do: --goal "…", or --template T')
     chosen = which(device, where, everyone=everyone)
     order = {
@@ -111,11 +113,14 @@ def list_tasks(
     out = Output(json_lines=json)
     with fleet_api(data=data, database=database, url=url, token=token, authority=authority) as api:
         if task_id is not None:
-            rows = api.get(f"/v1/fleet/tasks/{task_id}")["devices"]
+            rows = api.get(f"/v1/fleet/tasks/{named(task_id)}")["devices"]
         else:
             rows = api.get("/v1/fleet/tasks", device_id=device, limit=limit)
-    shown = rows if json else [_short(row) for row in rows]
-    out.summary(tasks=out.rows("task", shown, title="Tasks"))
+    if json:
+        out.rows("task", rows)
+    else:
+        _show(rows, out)
+    out.summary(tasks=len(rows))
 
 
 def cancel_task(
@@ -131,7 +136,7 @@ def cancel_task(
     """Let a task go where it was not begun; what is being done is done to its end."""
     out = Output(json_lines=json)
     with fleet_api(data=data, database=database, url=url, token=token, authority=authority) as api:
-        said = api.post(f"/v1/fleet/tasks/{task_id}/cancellation", {})
+        said = api.post(f"/v1/fleet/tasks/{named(task_id)}/cancellation", {})
     out.summary(task_id=task_id, cancelled=said["cancelled"])
 
 
@@ -140,7 +145,7 @@ def _followed(api: Api, task_id: str, wait_s: float, out: Output) -> list[Json]:
     deadline_s = time.monotonic() + wait_s
     known: dict[str, str] = {}
     while True:
-        said = api.get(f"/v1/fleet/tasks/{task_id}")
+        said = api.get(f"/v1/fleet/tasks/{named(task_id)}")
         for row in said["devices"]:
             if known.get(row["device_id"]) != row["state"]:
                 known[row["device_id"]] = row["state"]
@@ -148,6 +153,14 @@ def _followed(api: Api, task_id: str, wait_s: float, out: Output) -> list[Json]:
         if said["ended"] or time.monotonic() >= deadline_s:
             return list(said["devices"])
         time.sleep(_LOOK_S)
+
+
+def _show(rows: list[Json], out: Output) -> None:
+    """A table for each task, under its id, which `fleet cancel` takes."""
+    if not rows:
+        out.note("Tasks: none")
+    for task_id, of_task in groupby(rows, key=lambda row: str(row["task_id"])):
+        out.rows("task", [_short(row) for row in of_task], title=task_id)
 
 
 def _short(row: Json) -> dict[str, object]:

@@ -18,6 +18,7 @@ from outrider.fleet_access import (
     Url,
     Where,
     fleet_api,
+    named,
 )
 from outrider.fleet_rows import PAGE, note, pages, short, whole
 from outrider.options import Json as JsonLines
@@ -73,7 +74,7 @@ def show_device(
     """Show one device whole: what it is, how it does, how it is set, its last tasks."""
     out = Output(json_lines=json)
     with fleet_api(data=data, database=database, url=url, token=token, authority=authority) as api:
-        row = api.get(f"/v1/fleet/devices/{name}")
+        row = api.get(f"/v1/fleet/devices/{named(name)}")
         tasks = api.get("/v1/fleet/tasks", device_id=name, limit=10)
     if json:
         out.event("device", **row)

@@ -56,7 +56,8 @@ def show_lineage(
         return
     assert release is not None
     chain = _signed_chain(data, release)
-    out.rows("release", map(_row, chain), title=f"Lineage of {release}")
+    rows = [_row(one) for one in chain]
+    out.rows("release", rows if json else _short(rows), title=f"Lineage of {release}")
     with _lineage_if_there(data, database) as store:
         batches = () if store is None else _batches(store, release)
         if batches:
@@ -170,9 +171,9 @@ def _lineage_if_there(data: Path, database: str | None) -> Iterator[LineageStore
 
 def _signed_chain(data: Path, release: str) -> list[Release]:
     from sync.errors import RejectedError
-    from sync.published import PublishedReleases
+    from sync.published import PublishedReleases, is_made
 
-    if not (data / REPOSITORY / "metadata").is_dir():
+    if not is_made(data / REPOSITORY):
         raise MisuseError(f"{data} holds no signed releases: name a fleet's folder with --data")
     try:
         return _chain(PublishedReleases(data / REPOSITORY), release)
@@ -193,6 +194,23 @@ def _chain(published: PublishedReleases, release_id: str) -> list[Release]:
         if before is None or before in chain:
             return chain
         chain.append(before)
+
+
+def _short(rows: list[dict[str, Any]]) -> list[dict[str, object]]:
+    """The same for a terminal of 80 columns: each release's id once, parents by their versions."""
+    versions = {row["release_id"]: f"v{row['version']}" for row in rows}
+    return [
+        {
+            "release": row["release_id"],
+            "version": row["version"],
+            "from": f"back to {versions.get(row['rolls_back_to'], row['rolls_back_to'])}"
+            if row["rolls_back_to"]
+            else versions.get(row["parent"], row["parent"]),
+            "base": row["base"],
+            "data": row["data_watermark"],
+        }
+        for row in rows
+    ]
 
 
 def _row(release: Release) -> dict[str, Any]:

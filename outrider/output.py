@@ -7,6 +7,7 @@ The contract of `--json`: one JSON object a line on stdout and nothing else ther
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, is_dataclass
@@ -17,6 +18,8 @@ from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Output:
@@ -92,10 +95,12 @@ class Output:
             self.note(f"{title}: none")
             return 0
         table = Table(title=title, title_justify="left")
-        for column in rows[0]:
-            table.add_column(column.replace("_", " "), overflow="fold")
-        for row in rows:
-            table.add_row(*(Text(_shown(value)) for value in row.values()))
+        cells = [[_shown(value) for value in row.values()] for row in rows]
+        for index, column in enumerate(rows[0]):
+            holds_ids = any(_ID.search(row[index]) for row in cells)  # people copy them whole
+            table.add_column(column.replace("_", " "), overflow="fold", no_wrap=holds_ids)
+        for row in cells:
+            table.add_row(*map(Text, row))
         self.console.print(table)
         return len(rows)
 

@@ -20,7 +20,10 @@ Channel = Annotated[str, typer.Option("--channel", help="Who gets it: canary, be
 
 def publish_base(
     *,
-    base: Annotated[Path, typer.Option("--base", help="Folder of a base, or of its graphs.")],
+    base: Annotated[
+        Path | None,
+        typer.Option("--base", help="Folder of a base, or of its graphs; the shipped base."),
+    ] = None,
     adapter: Annotated[
         Path | None, typer.Option("--adapter", help="Adapter file for it; none if not set.")
     ] = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from outrider.errors import CommandError, MisuseError
-from outrider.fleet_access import Api, Authority, Database, LocalApi, Token, Url, fleet_api
+from outrider.fleet_access import Api, Authority, Database, LocalApi, Token, Url, fleet_api, named
 from outrider.options import Json
 from outrider.output import Output
 from outrider.runs import Data, data_folder
@@ -104,11 +105,11 @@ def stage_release(
         "approve": not draft,
     }
     with _api(data, database, url, token, authority) as api:
-        preview = api.post(f"{PATH}/{release}/preview", order)
+        preview = api.post(f"{PATH}/{named(release)}/preview", order)
         out.rows("stage", preview["stages"], title=f"Stages of {release}")
         if not dry_run:
             order["seed"] = preview["plan"]["seed"]
-            made = api.post(f"{PATH}/{release}", order)
+            made = api.post(f"{PATH}/{named(release)}", order)
     phase = "dry_run" if dry_run else made["phase"]
     said = ("release_id", "replaces", "channel", "phones", "held_out", "tasks_per_phone_and_day")
     out.summary(**{name: preview[name] for name in (*said, "days")}, phase=phase)
@@ -131,11 +132,12 @@ def show_status(
     with _api(data, database, url, token, authority) as api:
         if release is None:
             rows = api.get(PATH)
-            out.rows("staged_release", rows, title="Staged releases")
+            shown = rows if json else [_short(row) for row in rows]
+            out.rows("staged_release", shown, title="Staged releases")
             out.summary(staged_releases=len(rows))
             return
-        status = api.get(f"{PATH}/{release}")
-        entries = api.get(f"{PATH}/{release}/audit-log")["entries"]
+        status = api.get(f"{PATH}/{named(release)}")
+        entries = api.get(f"{PATH}/{named(release)}/audit-log")["entries"]
     shown = {name: value for name, value in status.items() if name not in {"plan", "stages"}}
     if json:
         shown |= {"plan": status["plan"]}
@@ -155,12 +157,11 @@ def show_audit_log(
     """Show who did what to a staged release, when and why; and check that nobody changed that."""
     out = Output(json_lines=json)
     with _api(data, database, url, token, authority) as api:
-        log = api.get(f"{PATH}/{release}/audit-log")
+        log = api.get(f"{PATH}/{named(release)}/audit-log")
     entries = log["entries"]
-    short = ("row", "at_ms", "who", "was", "now", "stage", "reason")
     out.rows(
         "entry",
-        entries if json else [{name: one[name] for name in short} for one in entries],
+        entries if json else [_entry(one) for one in entries],
         title=f"Audit log of {release}",
     )
     out.summary(release_id=release, entries=len(entries), whole=log["whole"])
@@ -239,7 +240,7 @@ def abort_release(
 def _say(api: Api, release: str, word: str, said: dict[str, str], *, json: bool) -> None:
     if not said["reason"].strip():
         raise MisuseError("say why with --reason TEXT: the audit log keeps it")
-    status = api.post(f"{PATH}/{release}/{word}", said)
+    status = api.post(f"{PATH}/{named(release)}/{word}", said)
     shown = ("release_id", "phase", "stage", "of_stages", "share_percent")
     Output(json_lines=json).summary(**{name: status[name] for name in shown}, **said)
 
@@ -280,6 +281,30 @@ def _api(
         yield LocalApi(build_staged_api(desk))
     finally:
         opened.close()
+
+
+def _short(row: dict[str, Any]) -> dict[str, object]:
+    """A staged release for a terminal of 80 columns."""
+    return {
+        "release": row["release_id"],
+        "channel": row["channel"],
+        "phase": row["phase"],
+        "stage": f"{row['stage']} of {row['of_stages']}",
+        "share": f"{row['share_percent']:g}%",
+    }
+
+
+def _entry(line: dict[str, Any]) -> dict[str, object]:
+    """A line of an audit log, the same way."""
+    at = time.localtime(line["at_ms"] / 1000)
+    return {
+        "when": time.strftime("%Y-%m-%d %H:%M:%S", at),
+        "who": line["who"],
+        "was": line["was"],
+        "now": line["now"],
+        "stage": line["stage"],
+        "reason": line["reason"],
+    }
 
 
 def _name(who: str | None) -> str:

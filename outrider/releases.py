@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,9 +35,11 @@ def list_releases(
     json: Json = False,
 ) -> None:
     """List the releases of a fleet, oldest first."""
+    from sync.published import is_made
+
     data = data_folder(data)
     folder = data / BUNDLES
-    if not folder.is_dir():
+    if not folder.is_dir() and not is_made(data / REPOSITORY):
         raise MisuseError(f"{data} holds no releases; name another folder with --data")
     out = Output(json_lines=json)
     rows = sorted((_row(path) for path in folder.glob("*.zip")), key=lambda row: str(row["order"]))
@@ -47,7 +49,7 @@ def list_releases(
         | {"channels": channels.get(str(row["release_id"]), [])}
         for row in rows
     ]
-    out.rows("release", shown, title="Releases")
+    out.rows("release", shown if json else _short(shown), title="Releases, oldest first")
     unreadable = [row["file"] for row in shown if row["note"]]
     out.summary(releases=len(shown) - len(unreadable), unreadable=unreadable)
 
@@ -200,7 +202,24 @@ def _channels(data: Path) -> dict[str, list[str]]:
     return names
 
 
-def _row(path: Path) -> dict[str, object]:
+def _short(rows: list[dict[str, Any]]) -> list[dict[str, object]]:
+    """The same for a terminal of 80 columns: parents by their versions, notes where there are."""
+    versions = {row["release_id"]: f"v{row['version']}" for row in rows}
+    noted = any(row["note"] for row in rows)
+    return [
+        {
+            "release": row["release_id"] or row["file"],
+            "version": row["version"],
+            "from": versions.get(row["parent"], row["parent"]),
+            "bytes": row["size_bytes"],
+            "channels": row["channels"] or "",
+            **({"note": row["note"]} if noted else {}),
+        }
+        for row in rows
+    ]
+
+
+def _row(path: Path) -> dict[str, Any]:  # Any: JSON
     from sync.releases import read_bundle
 
     try:
