@@ -14,7 +14,9 @@ ProjectError
 │   ├── JudgeLedgerError             IntegrityError: what judges said cannot be read or kept
 │   ├── PhoneLogError                IntegrityError: a phone's log cannot be read
 │   ├── StoreDamagedError            IntegrityError: the database's file is broken
-│   └── StoreMismatchError           IntegrityError: the database is of another version
+│   ├── StoreInUseError              RejectedError: the database has another service
+│   ├── StoreMismatchError           IntegrityError: the database is of another version
+│   └── StoreRefusedError            IntegrityError: the database does not let us do that
 └── (a message that ingest refuses is a `RejectedError` of `sync`, with its reason code)
 """
 
@@ -101,6 +103,21 @@ class StoreMismatchError(LearnerError, IntegrityError):
 
 class StoreDamagedError(LearnerError, IntegrityError):
     """The database's file is broken: nothing more is stored, and nothing acknowledged."""
+
+
+class StoreInUseError(LearnerError, RejectedError):
+    """Another service uses the database."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "another cloud service uses this database: stop it first, or give this one another "
+            "with --database",
+            reason="in_use",
+        )
+
+
+class StoreRefusedError(LearnerError, IntegrityError):
+    """The database does not let its user do what is needed, or its tables were changed."""
 
 
 class CheckpointError(LearnerError, IntegrityError):

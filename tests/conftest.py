@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.postgresql import PostgresServer, start_server
 
 # Whoever runs the tests in the background ignores Ctrl-C; children would inherit that, and those
 # that a test interrupts would never end.
@@ -47,6 +49,14 @@ def shared_data() -> Path:
     folder = ROOT.parent / "shared" / "data"
     require(folder.is_dir(), "the folder ../shared/data is missing beside the repository")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL server of our own; skipped where none is installed, and in CI one is."""
+    server = start_server(require)
+    yield server
+    server.remove()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -85,12 +85,15 @@ class FollowingPhone:
 
 
 class StagedFleet:
-    """Phones, a database, signed releases r1 (stable) and r2, and the director of their stages."""
+    """Phones, a database, signed releases r1 (stable) and r2, and the director of their stages.
 
-    def __init__(self, folder: Path, phones: int = 30) -> None:
+    Its database is the folder's own unless one is given.
+    """
+
+    def __init__(self, folder: Path, phones: int = 30, database: Database | None = None) -> None:
         self.folder = folder
         self.clock = ManualClock(SystemClock().wall_ms())
-        self.database = Database(sqlite_url(folder / "cloud" / "cloud.db"))
+        self.database = database or Database(sqlite_url(folder / "cloud" / "cloud.db"))
         self.ingest = Ingest(self.database, clock=self.clock)
         self.downlink = RecordedDownlink()
         self.said: list[object] = []
@@ -98,6 +101,8 @@ class StagedFleet:
         self._played: list[dict[str, object]] = []
         self.random = Random(7)
         self.success: Callable[[str], float] = lambda _release: 0.7
+        self.decide_ms: Callable[[str], float] = lambda _release: 10.0
+        self.gone: set[str] = set()
         self.phones = {f"p{i:03d}": self._phone(f"p{i:03d}") for i in range(phones)}
         repository = Repository.create(folder / "tuf", folder / "keys", clock=self.clock)
         repository.publish(*described("r1", 1), "stable")
@@ -138,7 +143,7 @@ class StagedFleet:
         for _ in range(times):
             self.clock.advance(HOUR_S)
             pointer = self.signer.channel("stable")
-            for name, phone in self.phones.items():
+            for name, phone in self.there():
                 self._follow(name, phone, *pointer.for_phone(phone.cohort))
                 for _episode in range(episodes):
                     self._play(name, phone)
@@ -152,6 +157,24 @@ class StagedFleet:
             self.hour(episodes)
         raise AssertionError(f"still {self.store.get('r2').state}")
 
+    def there(self) -> list[tuple[str, FollowingPhone]]:
+        """The phones that are heard of."""
+        return [(name, phone) for name, phone in self.phones.items() if name not in self.gone]
+
+    def may_have_it(self) -> set[str]:
+        """The phones that the channel offers r2 to."""
+        pointer = self.signer.channel("stable")
+        return {
+            name
+            for name, phone in self.phones.items()
+            if pointer.for_phone(phone.cohort)[0] == "r2"
+        }
+
+    def why(self, phase: StagedPhase) -> str:
+        """Why r2 entered a phase."""
+        entries = (logged.entry for logged in self.store.log("r2"))
+        return next(one.reason for one in entries if one.now is phase)
+
     def offered(self) -> set[str]:
         """The phones that have, or had, r2."""
         return {name for name, phone in self.phones.items() if "r2" in phone.history}
@@ -162,7 +185,7 @@ class StagedFleet:
         assert self.ingest.commit(sent) == {}
         now_ms = self.clock.wall_ms()
         with self.database.write() as connection:
-            record_seen(connection, list(self.phones), now_ms=now_ms)
+            record_seen(connection, [name for name, _ in self.there()], now_ms=now_ms)
             first = dict(connection.execute(select(EPISODES).limit(1)).mappings().first() or {})
             first.pop("row", None)
             played, self._played = self._played, []
@@ -202,6 +225,7 @@ class StagedFleet:
                 "template": self.random.choice(TEMPLATES),
                 "release_id": phone.release_id,
                 "success": self.random.random() < self.success(phone.release_id),
+                "decide_ms_p95": self.decide_ms(phone.release_id),
             }
         )
 

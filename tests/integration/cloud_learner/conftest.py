@@ -15,6 +15,7 @@ from cloud_learner.learner_store import AdapterKind, LearnerStore
 from cloud_learner.service import CloudService, Edges
 from cloud_learner.settings import CampaignSettings, GateSettings, ServiceSettings
 from cloud_learner.store import Database, sqlite_url
+from cloud_learner.tables import METADATA
 from device_runtime.trajectory_log import TrajectoryLog
 from sync.adapter_file import pack
 from sync.clock import SystemClock
@@ -38,6 +39,31 @@ from sync.vocabulary import (
     finish,
     new_uuid7,
 )
+from tests.postgresql import PostgresServer
+
+
+@pytest.fixture(scope="session")
+def postgres_database(postgres_server: PostgresServer) -> Iterator[Database]:
+    """The cloud's tables on PostgreSQL, for all tests one after the other."""
+    opened = Database(postgres_server.empty())
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A cloud database without rows, of each kind that there is."""
+    if request.param == "sqlite":
+        opened = Database(sqlite_url(tmp_path / "cloud.db"))
+        yield opened
+        opened.close()
+        return
+    shared: Database = request.getfixturevalue("postgres_database")
+    tables = ", ".join(table.name for table in METADATA.sorted_tables)
+    with shared.write() as connection:
+        connection.exec_driver_sql(f"TRUNCATE {tables} RESTART IDENTITY CASCADE")
+    yield shared
+
 
 TEMPLATES = tuple(
     TemplateInfo(name=f"{app}_{i}", app=app, suite=app, step_budget=8, oracle_steps=3)

@@ -16,7 +16,7 @@ from cloud_learner.judge_store import JudgeStore
 from cloud_learner.learner_store import LearnerStore
 from cloud_learner.report_store import EpisodeFilter, ReportStore
 from cloud_learner.settings import CampaignSettings, DispatchSettings
-from cloud_learner.store import Database, sqlite_url
+from cloud_learner.store import Database
 from cloud_learner.tables import ASSIGNMENTS, DEAD_LETTERS, PHONES
 from sync.clock import ManualClock
 from sync.messages import (
@@ -46,6 +46,7 @@ from sync.vocabulary import (
     VerdictSource,
     finish,
 )
+from tests.postgresql import url_of
 
 TEMPLATE = TemplateInfo("find", "tickets", "tickets", 9, 4)
 ASSIGNED = Assignment(AssignmentId("train.00000"), template="find", suite="tickets", seed=4)
@@ -54,13 +55,6 @@ ASSIGNED = Assignment(AssignmentId("train.00000"), template="find", suite="ticke
 @pytest.fixture
 def clock():
     return ManualClock()
-
-
-@pytest.fixture
-def database(tmp_path):
-    opened = Database(sqlite_url(tmp_path / "cloud.db"))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -240,10 +234,13 @@ def test_a_message_that_lies_is_refused_and_its_neighbours_are_stored(
     assert reports.episode_ids() == {"good"}
 
 
-def test_nothing_is_stored_where_the_database_is_locked(tmp_path, ingest, database, reports):
-    other = Database(sqlite_url(tmp_path / "cloud.db"), migrate=False)
+def test_nothing_is_stored_where_the_database_is_locked(ingest, database, reports):
+    other = Database(url_of(database), migrate=False)
+    patience = "PRAGMA busy_timeout =" if database.dialect == "sqlite" else "SET lock_timeout ="
+    database.engine.dispose()
     with database.engine.connect() as connection:
-        connection.exec_driver_sql("PRAGMA busy_timeout = 1")
+        connection.exec_driver_sql(f"{patience} 1")
+        connection.commit()
     with other.write() as writing:
         writing.execute(update(PHONES).values(online=False))
         with pytest.raises(StoreUnavailableError):
@@ -252,6 +249,7 @@ def test_nothing_is_stored_where_the_database_is_locked(tmp_path, ingest, databa
 
     assert reports.episode_ids() == set()
     assert ingest.commit([received(upload())]) == {}
+    database.engine.dispose()  # with its impatient connections
 
 
 def test_dead_letters_are_counted_without_their_bytes(ingest, reports):

@@ -11,7 +11,6 @@ from cloud_learner import ingest_store
 from cloud_learner.errors import StoreUnavailableError
 from cloud_learner.ingest import UNSTORABLE, Ingest
 from cloud_learner.report_store import ReportStore
-from cloud_learner.store import Database, sqlite_url
 from cloud_learner.tables import DEAD_LETTERS, EPISODES
 from sync.clock import ManualClock
 from sync.drop_rules import dropped_event
@@ -21,13 +20,6 @@ from tests.wire import event, upload
 
 POISON = Event(kind="something_happened", at_ms=2**64 - 1)
 """No column holds so large a number."""
-
-
-@pytest.fixture
-def database(tmp_path):
-    opened = Database(sqlite_url(tmp_path / "cloud.db"))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

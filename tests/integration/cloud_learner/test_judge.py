@@ -16,7 +16,6 @@ from cloud_learner.judge_ledger import JudgeLedger
 from cloud_learner.judge_run import JudgeRun, RunTotals
 from cloud_learner.judge_settings import JudgeSettings
 from cloud_learner.spending_store import LEASE_S, SharedSpending
-from cloud_learner.store import Database, sqlite_url
 from sync.clock import ManualClock, SystemClock
 from sync.vocabulary import (
     Assignment,
@@ -321,10 +320,8 @@ def test_a_budget_in_money_counts_what_earlier_runs_spent():
 
 
 @pytest.fixture
-def store(tmp_path):
-    database = Database(sqlite_url(tmp_path / "cloud.db"))
-    yield database
-    database.close()
+def store(database):
+    return database
 
 
 def test_workers_share_one_budget(store):

@@ -11,7 +11,6 @@ from cloud_learner.errors import UnknownRowError
 from cloud_learner.ingest import Ingest
 from cloud_learner.learner_store import AdapterKind, LearnerStore
 from cloud_learner.lineage_store import LineageStore, row_ranges
-from cloud_learner.store import Database, sqlite_url
 from cloud_learner.tables import RELEASES, TRAINED_ON
 from sync.adapter_file import pack
 from sync.clock import ManualClock
@@ -25,9 +24,9 @@ pytestmark = pytest.mark.integration
 class Scene:
     """A cloud database with episodes of two phones, adapters and releases."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, database):
         self.clock = ManualClock()
-        self.database = Database(sqlite_url(folder / "cloud.db"))
+        self.database = database
         self.ingest = Ingest(self.database, clock=self.clock)
         self.learner = LearnerStore(
             self.database, adapters_dir=folder / "adapters", clock=self.clock
@@ -103,10 +102,8 @@ class Scene:
 
 
 @pytest.fixture
-def scene(tmp_path):
-    made = Scene(tmp_path)
-    yield made
-    made.database.close()
+def scene(tmp_path, database):
+    return Scene(tmp_path, database)
 
 
 def test_rows_become_ranges_without_gaps():

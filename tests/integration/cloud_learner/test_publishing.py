@@ -17,7 +17,6 @@ from cloud_learner.learner_store import AdapterKind, AdapterState, LearnerStore
 from cloud_learner.publishing import Publishing
 from cloud_learner.release_store import ReleaseState, ReleaseStore
 from cloud_learner.settings import CampaignSettings, DispatchSettings, GateSettings
-from cloud_learner.store import Database, sqlite_url
 from device_runtime.installer import Installer, enrol
 from device_runtime.slots import PhoneBase
 from sync.adapter_file import pack
@@ -76,10 +75,10 @@ class RecordedDownlink:
 class Cloud:
     """A director over a real database and a real repository, without a wire."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, database):
         self.folder = folder
         self.clock = ManualClock()
-        self.database = Database(sqlite_url(folder / "cloud" / "cloud.db"))
+        self.database = database
         self.downlink = RecordedDownlink()
         self.notices = []
         self.signer = Repository.create(folder / "tuf", folder / "keys", clock=self.clock)
@@ -166,8 +165,8 @@ class Cloud:
 
 
 @pytest.fixture
-def cloud(tmp_path):
-    made = Cloud(tmp_path)
+def cloud(tmp_path, database):
+    made = Cloud(tmp_path, database)
     made.receive(
         Birth(
             device_id=DeviceId("farm"),
@@ -178,8 +177,7 @@ def cloud(tmp_path):
             epoch=1,
         )
     )
-    yield made
-    made.database.close()
+    return made
 
 
 def test_the_warm_up_release_reaches_canary_then_stable(cloud):

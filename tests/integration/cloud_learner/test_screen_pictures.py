@@ -6,7 +6,6 @@ from sqlalchemy import update
 from cloud_learner.blob_store import record_screens
 from cloud_learner.ingest_store import Origin, record_episode
 from cloud_learner.screen_pictures import ScreenPictures
-from cloud_learner.store import Database, sqlite_url
 from cloud_learner.tables import BLOBS
 from sync.blob_folder import BlobFolder
 from sync.blob_shelf import BlobState
@@ -15,13 +14,6 @@ from tests.blob_world import picture
 from tests.wire import episode
 
 SCREEN = "5" * 64
-
-
-@pytest.fixture
-def database(tmp_path):
-    opened = Database(sqlite_url(tmp_path / "cloud.db"))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

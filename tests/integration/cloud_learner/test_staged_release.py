@@ -23,11 +23,10 @@ def _quick_disk(monkeypatch):
 
 
 @pytest.fixture
-def fleet(tmp_path):
-    made = StagedFleet(tmp_path)
+def fleet(tmp_path, database):
+    made = StagedFleet(tmp_path, database=database)
     made.hour(episodes=6)
-    yield made
-    made.database.close()
+    return made
 
 
 def test_a_good_release_reaches_all_but_the_hold_out_and_then_everybody(fleet):

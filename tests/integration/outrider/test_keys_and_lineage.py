@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from cloud_learner.store import Database, sqlite_url
 from outrider import cli
 from outrider.publisher import sole_publisher
 from sync.adapter_file import adapter_digest, pack
@@ -115,7 +116,7 @@ def learnt(tmp_path):
     """A fleet with two signed releases, what they were trained on, and an episode of the second."""
     fleet = tmp_path / "fleet"
     (fleet / "cloud").mkdir(parents=True)
-    scene = Scene(fleet / "cloud")
+    scene = Scene(fleet / "cloud", Database(sqlite_url(fleet / "cloud" / "cloud.db")))
     rows = [scene.played(device) for device in ("p1", "p1", "p2")]
     scene.deliver("warm-up", rows[:2], "r1")
     scene.deliver("round-1", rows[2:], "r2")
