@@ -211,6 +211,10 @@ def run(arguments: Sequence[str]) -> int:
         return error.exit_code
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
+    except ImportError as error:
+        if not _was_interrupted(error):
+            raise
+        return INTERRUPTED
     except BrokenPipeError:
         return _reader_left()
     except OSError as error:  # a full disk, a folder without rights: where no part said it better
@@ -220,6 +224,14 @@ def run(arguments: Sequence[str]) -> int:
         print_error(f"{error.format_message()} (outrider --help lists the commands)")
         return error.exit_code
     return result if isinstance(result, int) else 0
+
+
+def _was_interrupted(error: ImportError) -> bool:
+    """Whether Ctrl-C broke an import off: packages in C++ make another error of it."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not None
 
 
 def _reader_left() -> int:

@@ -81,3 +81,19 @@ def test_the_command_line_loads_no_part_before_it_is_called():
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
     )
     assert done.stdout == "[]\n", done.stderr
+
+
+def test_an_import_that_ctrl_c_broke_off_is_an_interruption(only, capsys):
+    def command() -> None:
+        """As packages in C++ do it."""
+        raise ImportError("initialization failed") from KeyboardInterrupt()
+
+    only(command)
+    assert cli.run(["it"]) == 130
+    assert capsys.readouterr().err == ""
+
+
+def test_an_import_that_fails_by_itself_is_not_hidden(only):
+    only(raising(ImportError("no such module")))
+    with pytest.raises(ImportError, match="no such module"):
+        cli.run(["it"])
