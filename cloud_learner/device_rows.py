@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select, update
 
-from cloud_learner.store import count, insert_new, one
-from cloud_learner.tables import COUNTERS, DEVICE_EVENTS, DEVICES, FLEET_TASKS, PHONES
+from cloud_learner.store import counted, insert_new, one
+from cloud_learner.tables import DEVICE_EVENTS, DEVICES, FLEET_TASKS, PHONES
 from sync.enrolment import bounded_attributes
 from sync.messages import AssignmentsAccepted, Birth, Event, Health, Offline, ReportedSettings
 from sync.session import Received
@@ -85,8 +85,7 @@ def change(connection: Connection, device_ids: Iterable[str], **values: object) 
 
 def next_number(connection: Connection, name: str) -> int:
     """A number that was never given before under that name; it waits for other writers."""
-    count(connection, name)
-    return int(one(connection, select(COUNTERS.c.value).where(COUNTERS.c.name == name)))
+    return counted(connection, name)
 
 
 def latest_revision(connection: Connection) -> int:
