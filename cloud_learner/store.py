@@ -1,40 +1,27 @@
-"""The cloud database: opening it, its transactions, and what ingest writes.
+"""The cloud database: its transactions, and what ingest writes.
 
 Everything that must survive a kill goes through here, each change in one transaction. Two processes
-use the database at once (service and learner); under SQLite a writer takes the write lock when its
-transaction begins, so that none fails half way, and readers never wait (WAL).
+use the database at once, service and learner; `cloud_learner.store_engine` says how they share it.
 """
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import Connection, Engine, Table, create_engine, event, func, select
+from sqlalchemy import Connection, Table, func, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, OperationalError
 
-from cloud_learner.errors import (
-    SettingsError,
-    StoreDamagedError,
-    StoreMismatchError,
-    StoreUnavailableError,
-)
+from cloud_learner import store_schema
+from cloud_learner.store_engine import WRITES, open_engine, reading_options, translated
+from cloud_learner.store_lock import ServiceLock
 from cloud_learner.tables import COUNTERS, EPISODES
-from sync.durable_file import make_private
 from sync.vocabulary import EndReason, Purpose
 
 Row = Mapping[str, Any]  # column name to value: what a database driver returns has no static type
-BUSY_TIMEOUT_MS = 20_000
-_WRITE = "outrider_write"
-_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 def sqlite_url(path: Path) -> str:
@@ -46,19 +33,31 @@ class Database:
     """One connection pool on the cloud database; safe to share between threads.
 
     Args:
-        url: SQLAlchemy URL, `sqlite:///FILE` or `postgresql+DRIVER://…`.
-        migrate: bring the tables to this version first (one process of a deployment does it).
+        url: `sqlite:///FILE` or `postgresql://USER@HOST:PORT/NAME`, as SQLAlchemy reads it.
+        migrate: bring the tables to this version first (one process of a deployment does it);
+            otherwise they must be of it.
+        sole: be the one service of this database until it is closed.
 
     Raises:
-        StoreMismatchError: the database was written by a newer version.
+        SettingsError: there is no such database.
+        StoreInUseError: it has another service.
+        StoreMismatchError: the tables are of another version.
+        StoreRefusedError: its user may not do what is needed.
         StoreUnavailableError: it cannot be reached.
         StoreDamagedError: its file is broken.
     """
 
-    def __init__(self, url: str, *, migrate: bool = True) -> None:
-        self.engine = _open(url)
-        if migrate:
-            _migrate(self.engine)
+    def __init__(self, url: str, *, migrate: bool = True, sole: bool = False) -> None:
+        self.engine = open_engine(url)
+        self._reading = reading_options(self.engine)
+        self._lock: ServiceLock | None = None
+        try:
+            self._lock = ServiceLock(self.engine) if sole else None
+            with translated():
+                (store_schema.migrate if migrate else store_schema.check)(self.engine)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def dialect(self) -> str:
@@ -68,19 +67,26 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A consistent view; nothing may be written through it."""
-        with _translated(), self.engine.connect() as connection:
-            yield connection
+        with translated(), self.engine.connect() as connection:
+            yield connection.execution_options(**self._reading)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction that holds the write lock: commits at the end, rolls back on any error."""
-        with _translated(), self.engine.connect() as connection:
-            writing = connection.execution_options(**{_WRITE: True})
+        with translated(), self.engine.connect() as connection:
+            writing = connection.execution_options(**{WRITES: True})
             with writing.begin():
                 yield writing
 
+    def check_sole(self) -> None:
+        """See that this is still the database's one service; see `ServiceLock.check`."""
+        if self._lock is not None:
+            self._lock.check()
+
     def close(self) -> None:
         """Close the pool. Idempotent."""
+        if self._lock is not None:
+            self._lock.release()
         self.engine.dispose()
 
 
@@ -93,7 +99,9 @@ def insert_new(connection: Connection, table: Table, row: Row) -> bool:
 def _insert_new(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
     """The statement without its values: to build one for each row takes longer than to run it."""
     make = sqlite.insert if dialect == "sqlite" else postgresql.insert
-    return make(table).on_conflict_do_nothing()
+    # as it stands, without asking for new keys: else PostgreSQL's driver counts no rows
+    statement = make(table).on_conflict_do_nothing().inline()
+    return statement.execution_options(preserve_rowcount=True)
 
 
 def insert_all_new(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
@@ -168,75 +176,3 @@ def training_env_steps(connection: Connection) -> int:
         EPISODES.c.end_reason != EndReason.ENV_ERROR.value,
     )
     return int(one(connection, statement) or 0)
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except OperationalError as error:
-        raise StoreUnavailableError(
-            f"the cloud database cannot be used now ({error.orig}); retry, or check --database"
-        ) from error
-    except DatabaseError as error:
-        if getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF not in _DAMAGED:
-            raise
-        raise StoreDamagedError(
-            f"the cloud database is damaged ({error.orig}); move its file away and put a backup in "
-            "its place, or start with none: phones send again what was not acknowledged"
-        ) from error
-
-
-def _open(url: str) -> Engine:
-    try:
-        engine = create_engine(url)
-    except (
-        ArgumentError,
-        ImportError,
-        ValueError,
-    ) as error:  # never the URL itself: it may hold a password
-        raise SettingsError(
-            f"no database can be opened so ({error}): write --database sqlite:///FILE, or another "
-            "URL of SQLAlchemy's whose driver is installed"
-        ) from error
-    if engine.dialect.name == "sqlite":
-        database = engine.url.database
-        if database and not database.startswith((":", "file:")):  # in memory, or a URI
-            Path(database).parent.mkdir(parents=True, exist_ok=True)
-            make_private(Path(database))  # it will hold what was on screens
-        event.listen(engine, "connect", _prepare_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
-    return engine
-
-
-def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    connection.isolation_level = None  # we begin ourselves: see _begin_sqlite
-    cursor = connection.cursor()
-    cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
-    cursor.execute("PRAGMA journal_mode = WAL")
-    cursor.execute("PRAGMA synchronous = NORMAL")
-    cursor.execute("PRAGMA foreign_keys = ON")
-    cursor.close()
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get(_WRITE, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _migrate(engine: Engine) -> None:
-    with as_file(files("cloud_learner") / "migrations") as scripts, _translated():
-        config = Config()
-        config.set_main_option("script_location", str(scripts))
-        with engine.connect() as connection:
-            writing = connection.execution_options(**{_WRITE: True})
-            config.attributes["connection"] = writing
-            try:
-                command.upgrade(config, "head")
-            except DBAPIError:
-                raise
-            except Exception as error:  # alembic has no common error
-                raise StoreMismatchError(
-                    f"the cloud database cannot be upgraded ({error}); "
-                    "use the version that wrote it"
-                ) from error
