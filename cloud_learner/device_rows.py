@@ -135,13 +135,20 @@ def note(connection: Connection, received: Received, *, now_ms: int) -> None:
             why = f"{fields.get('reason', '')}: {fields.get('detail', '')}"
             connection.execute(
                 update(FLEET_TASKS)
-                .where(FLEET_TASKS.c.assignment_id == fields.get("assignment_id", ""))
+                .where(
+                    FLEET_TASKS.c.assignment_id == fields.get("assignment_id", ""),
+                    FLEET_TASKS.c.device_id == device_id,
+                )
                 .values(detail=why[:500])
             )
         case AssignmentsAccepted(assignment_ids=ids):
             connection.execute(
                 update(FLEET_TASKS)
-                .where(FLEET_TASKS.c.assignment_id.in_(ids), FLEET_TASKS.c.accepted_at_ms == 0)
+                .where(
+                    FLEET_TASKS.c.assignment_id.in_(ids),
+                    FLEET_TASKS.c.device_id == device_id,
+                    FLEET_TASKS.c.accepted_at_ms == 0,
+                )
                 .values(accepted_at_ms=now_ms)
             )
         case _:
@@ -160,14 +167,29 @@ def _note_birth(connection: Connection, received: Received, birth: Birth, *, now
         fields = {"before": row["install_id"], "after": received.install_id}
         record_cloud_event(connection, device_id, "install_changed", fields, now_ms=now_ms)
         values["reported_version"] = 0  # a wiped device knows no settings from afar
-    if birth.credentials:
-        values["credentials"] = birth.credentials
-        if birth.credentials >= row["next_credentials"]:
-            values |= {"next_credentials": 0, "rotate_until_ms": 0}
-            values["pending"] = bool(row["next_credentials"])
+    values |= _credentials_of(birth, row)
     if _must_be_told({**row, **values}):
         values["pending"] = True
     change(connection, [device_id], **values)
+
+
+def _credentials_of(birth: Birth, row: Values) -> dict[str, Any]:  # Any: as above
+    """What a birth changes about its device's credentials.
+
+    The broker takes new ones only after the device said that it stored them: who claims them before
+    holds the old ones, and may be whom they were changed for.
+    """
+    upcoming = row["next_credentials"]
+    if not birth.credentials or row["credentials"] < upcoming <= birth.credentials:
+        return {}
+    if birth.credentials < upcoming:
+        return {"credentials": birth.credentials}
+    return {
+        "credentials": birth.credentials,
+        "next_credentials": 0,
+        "rotate_until_ms": 0,
+        "pending": bool(upcoming),
+    }
 
 
 def _must_be_told(row: Values) -> bool:

@@ -1,17 +1,24 @@
 """What devices gave up for want of room, as they declared it: totals by device and rule.
 
 Health and the event `storage_dropped` both tell totals since a device's database was made. They may
-come in any order and more than once: the highest total counts.
+come in any order and more than once: the highest total counts. Rules that are not known here (a
+newer device's, or an enemy's, whose words would become names of metrics) count together as "other".
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Float, cast, func, select
 
 from cloud_learner.store import insert_new
 from cloud_learner.tables import DEVICE_DROPS
+from sync.drop_rules import RULES
+
+OTHER: Final = "other"
+_MOST: Final = 1 << 48
+"""More than any device ever gave up: nobody's total spoils the fleet's."""
 
 
 def record_drops(
@@ -23,8 +30,10 @@ def record_drops(
     now_ms: int,
 ) -> None:
     """Note totals (how many, how many bytes) by rule, inside the caller's transaction."""
-    for rule, (items, size_bytes) in totals.items():
-        key = {"device_id": device_id, "install_id": install_id, "rule": rule[:64]}
+    for rule, total in totals.items():
+        name = rule if rule in RULES else OTHER
+        key = {"device_id": device_id, "install_id": install_id, "rule": name}
+        items, size_bytes = (min(max(0, one), _MOST) for one in total)
         said = {"items": items, "bytes": size_bytes, "said_at_ms": now_ms}
         if insert_new(connection, DEVICE_DROPS, {**key, **said}):
             continue
@@ -39,9 +48,8 @@ def record_drops(
 def read_drops(connection: Connection) -> dict[str, tuple[int, int]]:
     """By rule: how many things all devices gave up, and how many bytes."""
     columns = DEVICE_DROPS.c
+    sums = (func.sum(cast(one, Float)) for one in (columns["items"], columns.bytes))
     rows = connection.execute(
-        select(columns.rule, func.sum(columns["items"]), func.sum(columns.bytes))
-        .group_by(columns.rule)
-        .order_by(columns.rule)
+        select(columns.rule, *sums).group_by(columns.rule).order_by(columns.rule)
     )
     return {str(rule): (int(items), int(size_bytes)) for rule, items, size_bytes in rows}

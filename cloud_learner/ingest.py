@@ -14,17 +14,21 @@ from typing import Final
 import structlog
 
 from cloud_learner.device_rows import revoked_among
+from cloud_learner.errors import StoreDamagedError, StoreRefusedError
 from cloud_learner.ingest_store import record_dead_letter, record_message, record_seen
 from cloud_learner.store import Database
 from sync.clock import Clock
 from sync.cloud_link import REVOKED
 from sync.errors import RejectedError, TransientError
-from sync.messages import Birth, EpisodeUpload, Offline
+from sync.messages import Birth, EpisodeUpload, Offline, ReportedSettings
 from sync.session import DeadLetter, Received
 
 _log = structlog.get_logger()
 UNSTORABLE: Final = "unstorable"
 """Reason code of a message that can be read and that the database cannot hold."""
+
+_HIGHEST_VERSION: Final = 1 << 53
+"""Of what is counted one by one; the operator's next change must still have a number."""
 
 
 class Ingest:
@@ -40,13 +44,15 @@ class Ingest:
         A message that breaks the transaction is found by halves and becomes a dead letter; all
         others are stored.
 
-        Raises: StoreUnavailableError: the database takes nothing now. What was stored of the batch
-            before that is known when it comes again.
+        Raises:
+            StoreUnavailableError: the database takes nothing now. What was stored of the batch
+                before that is known when it comes again.
+            StoreDamagedError, StoreRefusedError: it takes nothing until somebody mends it.
         """
         try:
             return self._commit(batch)
-        except TransientError:
-            raise
+        except (TransientError, StoreDamagedError, StoreRefusedError):
+            raise  # no message is to blame
         except Exception as error:  # noqa: BLE001 - no message may hold back the others
             if len(batch) == 1:
                 return self._poisoned(batch[0], error)
@@ -121,6 +127,8 @@ def _refusal(received: Received) -> str | None:
     match received.message:
         case Birth() | Offline() if received.message.device_id != received.device_id:
             return "wrong_device"
+        case Birth(credentials=version) | ReportedSettings(version=version):
+            return None if 0 <= version <= _HIGHEST_VERSION else "malformed"
         case EpisodeUpload(episode=episode, verdicts=verdicts):
             if episode.device_id != received.device_id:
                 return "wrong_device"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Table, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Table, func, insert, or_, select, update
 
 from cloud_learner import device_rows
 from cloud_learner.blob_store import record_screens
@@ -74,7 +74,8 @@ def record_message(connection: Connection, received: Received, *, now_ms: int) -
     """Store one message of any kind, and count it where it was sent before.
 
     Raises: RejectedError: its row number stands for something else (reason "sequence_taken"): two
-        devices share a copied database. Nothing of it was stored.
+        devices share a copied database; or it plays what only another device may ("wrong_device").
+        Nothing of it was stored.
     """
     origin = Origin(received.device_id, received.install_id, received.seq, now_ms)
     device_rows.note(connection, received, now_ms=now_ms)
@@ -212,8 +213,13 @@ def record_episode(connection: Connection, origin: Origin, upload: EpisodeUpload
             ASSIGNMENTS.c.batch,
             ASSIGNMENTS.c.app,
             ASSIGNMENTS.c.episode_id,
+            ASSIGNMENTS.c.reserved_for,
         ).where(ASSIGNMENTS.c.id == episode.assignment.id)
     ).first()
+    if assigned is not None and assigned.reserved_for not in {"", origin.device_id}:
+        raise RejectedError(
+            f"{episode.assignment.id} is for another device only: drop it", reason="wrong_device"
+        )
     row = _episode_row(origin, episode, deciding_verdict(upload.verdicts))
     if assigned is not None:
         row["batch"], row["app"] = assigned.batch, assigned.app
@@ -277,6 +283,10 @@ def record_event(connection: Connection, origin: Origin, event: Event) -> bool:
             .where(
                 ASSIGNMENTS.c.id == event.fields.get("assignment_id", ""),
                 ASSIGNMENTS.c.state.in_(["open", "sent"]),
+                or_(  # ids can be guessed: nobody refuses what others were given
+                    ASSIGNMENTS.c.device_id == origin.device_id,
+                    ASSIGNMENTS.c.reserved_for == origin.device_id,
+                ),
             )
             .values(state="refused")
         )

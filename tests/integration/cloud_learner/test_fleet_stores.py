@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import select
 
@@ -10,13 +13,24 @@ from cloud_learner.fleet_carrier import FleetCarrier
 from cloud_learner.fleet_desk import FleetDesk, Which
 from cloud_learner.ingest import Ingest
 from cloud_learner.learner_store import LearnerStore
-from cloud_learner.store import Database, sqlite_url
+from cloud_learner.report_store import ReportStore
 from cloud_learner.tables import CLAIMS
 from cloud_learner.task_store import TaskOrder
 from sync.clock import ManualClock
 from sync.enrolment import EnrolmentRequest, new_key, public_key_of
 from sync.errors import BrokerError, LinkLostError, RejectedError
-from sync.messages import Birth, Cancel, DesiredSettings, EpisodeUpload, Event, NewCredentials, Stop
+from sync.messages import (
+    AssignmentsAccepted,
+    Birth,
+    Cancel,
+    DesiredSettings,
+    EpisodeUpload,
+    Event,
+    Health,
+    NewCredentials,
+    ReportedSettings,
+    Stop,
+)
 from sync.session import Received
 from sync.vocabulary import (
     Assignment,
@@ -35,13 +49,6 @@ from sync.vocabulary import (
 @pytest.fixture
 def clock():
     return ManualClock()
-
-
-@pytest.fixture
-def database(tmp_path):
-    opened = Database(sqlite_url(tmp_path / "cloud.db"))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -314,3 +321,75 @@ def test_a_task_that_waited_too_long_is_let_go_and_its_device_told(desk, ingest,
     assert [type(message) for _, message in broker.sent] == [Cancel]
     with pytest.raises(RejectedError):
         desk.give(Which(where="model=none"), TaskOrder(goal="x"))
+
+
+def test_a_phone_cannot_play_accept_or_refuse_what_another_was_given(desk, ingest):
+    """Whoever was given a task with others knows the ids of theirs."""
+    for name in ("p1", "p2"):
+        born(ingest, name)
+    task_id = desk.give(Which(everyone=True), TaskOrder(goal="open the clock"))["task_id"]
+    theirs = AssignmentId(f"{task_id}.p2")
+    forged = upload("p1", 1)
+    forged = replace(forged, episode=replace(forged.episode, assignment=Assignment(theirs)))
+    refusal = Event(kind="assignment_rejected", fields={"assignment_id": theirs, "reason": "no"})
+
+    refused = ingest.commit(
+        [
+            received("p1", AssignmentsAccepted(assignment_ids=(theirs,)), stream="live"),
+            received("p1", refusal, seq=1),
+            received("p1", forged, seq=2),
+        ]
+    )
+
+    assert refused == {2: "wrong_device"}
+    (_, row) = desk.task(task_id)["devices"]
+    assert (row["device_id"], row["state"], row["detail"]) == ("p2", "waiting", "")
+    ingest.commit(
+        [received("p2", replace(forged, episode=replace(forged.episode, device_id=DeviceId("p2"))))]
+    )
+    assert desk.task(task_id)["devices"][1]["state"] == "done"
+
+
+@pytest.mark.parametrize(
+    "absurd",
+    [
+        ReportedSettings(version=2**63 - 1),
+        ReportedSettings(version=-1),
+        Birth(device_id=DeviceId("p1"), boot_id="b1", credentials=2**63 - 1),
+    ],
+)
+def test_a_version_that_nobody_could_follow_is_refused(desk, ingest, absurd):
+    born(ingest, "p1")
+    enrolled(desk, "p2")
+    assert ingest.commit([received("p1", absurd, stream="live")]) == {0: "malformed"}
+    assert desk.desire(Which(everyone=True), {"temperature": 0.5})["versions"] == {"p1": 1, "p2": 1}
+
+
+def test_no_phones_totals_spoil_the_fleets_counts(ingest, database):
+    born(ingest, "p1")
+    words = "x 1\noutrider_broker_connected 0\n#"
+    for install in ("i1", "i2"):
+        most = {"episode_oldest": (2**63 - 1, 2**63 - 1), words: (5, 7), "event_oldest": (-9, -9)}
+        ingest.commit([received("p1", Health(drops=most, at_ms=1), stream="live", install=install)])
+    counts = ReportStore(database).counts()
+    assert counts["drops_other"] == 10
+    assert counts["drops_event_oldest"] == 0
+    assert all(re.fullmatch("[a-z_]+", name) for name in counts)
+
+
+def test_who_claims_new_credentials_that_were_never_stored_ends_no_rotation(desk, ingest, carried):
+    """The broker takes only the old ones then: they may be what was stolen."""
+    carrier, broker = carried
+    enrolled(desk)
+    desk.rotate("p1", days=1)
+    carrier.tick()
+
+    born(ingest, "p1", credentials=2)
+    carrier.tick()
+
+    assert desk.device("p1")["rotating"]
+    ingest.commit([received("p1", Event(kind="credentials_stored", fields={"version": "2"}))])
+    carrier.tick()
+    assert list(broker.passwords) == ["p1"]
+    born(ingest, "p1", credentials=2)
+    assert not desk.device("p1")["rotating"]
