@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from outrider.errors import CommandError
+from outrider.errors import CommandError, MisuseError
+from outrider.interrupts import on_interrupt
 from outrider.options import Json
 from outrider.output import Output
 
@@ -68,36 +71,96 @@ def bench_faults(
     json: Json = False,
 ) -> None:
     """Hurt a small real fleet at random, and compare the cloud's rows with the phones'."""
+    if minutes <= 0:
+        raise MisuseError("--minutes is more than 0")
+    if keep is not None:
+        _make(keep)
+    out = Output(json_lines=json)
+    tally = _Tally(out)
+    with _interrupted_once():
+        try:
+            _hurt(tally, seed_base, schedules, keep, until_s=time.monotonic() + minutes * 60)
+        except KeyboardInterrupt:
+            tally.tell(interrupted=True)
+            raise
+    tally.tell(interrupted=False)
+    if tally.failed:
+        raise CommandError(
+            f"{len(tally.failed)} of {tally.schedules} schedules broke a rule; see the lines above"
+        )
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What came of all schedules so far."""
+
+    out: Output
+    schedules: int = 0
+    faults: Counter[str] = field(default_factory=Counter)
+    totals: Counter[str] = field(default_factory=Counter)
+    skipped: dict[str, str] = field(default_factory=dict)
+    failed: list[int] = field(default_factory=list)
+
+    def take(self, result: ScheduleResult) -> None:
+        """Count one schedule, and say what came of it."""
+        self.schedules += 1
+        self.faults.update(result.faults)
+        self.skipped.update(result.skipped)
+        self.totals.update(_numbers(result))
+        if result.broken:
+            self.failed.append(result.seed)
+        _tell(self.out, result)
+
+    def tell(self, *, interrupted: bool) -> None:
+        """The summary."""
+        self.out.summary(
+            schedules=self.schedules,
+            clean=self.schedules - len(self.failed),
+            failed=self.failed,
+            interrupted=interrupted,
+            faults=dict(sorted(self.faults.items())),
+            skipped=self.skipped,
+            **self.totals,
+        )
+
+
+def _hurt(
+    tally: _Tally, seed_base: int, schedules: int | None, keep: Path | None, *, until_s: float
+) -> None:
+    """One schedule after the other, at least one."""
     from outrider.fault_schedule import schedule_of
 
-    out = Output(json_lines=json)
     pool = played_pool()
-    until_s = time.monotonic() + minutes * 60
-    faults: Counter[str] = Counter()
-    totals: Counter[str] = Counter()
-    skipped: dict[str, str] = {}
-    failed: list[int] = []
-    count = 0
-    while not count or (time.monotonic() < until_s and count != schedules):
-        schedule = schedule_of(seed_base + count)
-        result = _run(schedule, pool, keep)
-        count += 1
-        faults.update(result.faults)
-        skipped.update(result.skipped)
-        _tell(out, result)
-        totals.update(_numbers(result))
-        if result.broken:
-            failed.append(schedule.seed)
-    out.summary(
-        schedules=count,
-        clean=count - len(failed),
-        failed=failed,
-        faults=dict(sorted(faults.items())),
-        skipped=skipped,
-        **totals,
-    )
-    if failed:
-        raise CommandError(f"{len(failed)} of {count} schedules broke a rule; see the lines above")
+    while not tally.schedules or (time.monotonic() < until_s and tally.schedules != schedules):
+        tally.take(_run(schedule_of(seed_base + tally.schedules), pool, keep))
+
+
+def _make(keep: Path) -> None:
+    """Make the folder of failing fleets now: after hours it would be too late to ask for another.
+
+    Raises: MisuseError: it cannot be made.
+    """
+    try:
+        keep.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MisuseError(f"{keep} cannot be made ({error}): name another folder") from error
+
+
+@contextmanager
+def _interrupted_once() -> Iterator[None]:
+    """The first Ctrl-C or SIGTERM interrupts the block; later ones leave it time to tidy up."""
+    heard: list[None] = []
+
+    def interrupt() -> None:
+        if not heard:
+            heard.append(None)
+            raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with on_interrupt(interrupt):
+        yield
 
 
 def run_schedule(schedule: Schedule, episodes: list[Episode], folder: Path) -> ScheduleResult:

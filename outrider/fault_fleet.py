@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from outrider.fault_parts import FLEET, CloudOrder, PhoneOrder, run_cloud, run_phone, write_pool
 from outrider.fault_schedule import Schedule
+from outrider.parent import Guard
 from outrider.wire_faults import NO_HARM, WireHarm
 from outrider.wire_proxy import CountingProxy
 from sync.broker import BrokerProcess
@@ -168,6 +169,7 @@ class FaultFleet:
         self.lost: set[str] = set()
         self.broker = BrokerProcess(folder / "broker", fleet=FLEET)
         self.broker_up = False
+        self._guard: Guard | None = None
         self._pool = folder / "pool"
         self._quiet = folder / "quiet"
         self._context = fork_server(learns=schedule.learns)
@@ -179,6 +181,7 @@ class FaultFleet:
     def __enter__(self) -> Self:
         write_pool(self._pool, self._episodes)
         self.start_broker()
+        self._guard = Guard(self.folder / "broker" / "nats.pid")
         self.proxy.start()
         names = [f"phone-{number}" for number in range(self.schedule.phones)]
         self.broker.add_devices([*names, INTRUDER])
@@ -314,6 +317,8 @@ class FaultFleet:
             part.stop()
         self.proxy.stop()
         self.broker.stop()
+        if self._guard is not None:
+            self._guard.close()
 
     def _wait(self, timeout_s: float, is_reached: Callable[[], bool]) -> bool:
         deadline_s = time.monotonic() + timeout_s

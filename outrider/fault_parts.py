@@ -7,6 +7,7 @@ Each is a fork of a server process that has loaded everything, so killing one co
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import sqlite3
@@ -150,6 +151,7 @@ def run_phone(order: PhoneOrder) -> None:
     try:
         if order.read_only:
             make_read_only(order.folder)
+        end_with_parent()
         clock = OffClock(order.clock_offset_ms)
         log = open_log(order.database, clock=clock, new_id=new_uuid7)
         with closing(log):
@@ -244,6 +246,7 @@ class _Player:
 def run_cloud(order: CloudOrder) -> None:
     """The service's process, until SIGTERM."""
     stop = begin_part(order.folder / "cloud.log")
+    end_with_parent()
     clock = SystemClock()
     try:
         database = Database(order.database_url)
@@ -326,3 +329,16 @@ def begin_part(log_file: Path) -> threading.Event:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     return stop
+
+
+def end_with_parent() -> None:
+    """Let this process be killed when the bench that started it is gone, however that ended."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=watch, name="parent-watch", daemon=True).start()
