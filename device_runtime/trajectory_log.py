@@ -32,7 +32,7 @@ from sync.database import (
 )
 from sync.drop_rules import totals
 from sync.errors import RejectedError
-from sync.installation import install_id
+from sync.installation import install_id, short_name
 from sync.messages import EpisodeUpload, Event, ScreenPicture
 from sync.outbox import depth, enqueue, parked
 from sync.outbox_quota import OutboxQuota, set_quota
@@ -111,7 +111,7 @@ class TrajectoryLog:
         try:
             _migrate(connection)
             with transaction(connection):
-                create_schema(connection, install_id=new_id())
+                create_schema(connection, install_id=short_name(new_id()))
         except sqlite3.DatabaseError as error:
             connection.close()
             raise TrajectoryLogError(f"{path} is no usable log ({error}): move it away") from error

@@ -21,6 +21,8 @@ from sync.drop_rules import begin_totals
 
 SEQUENCE_TAKEN: Final = "sequence_taken"
 """Reason code of a row whose number is another row's."""
+NAME_CHARACTERS: Final = 12
+"""Of an id: 48 bits of chance, for names that only one device's are told from."""
 MOST_NAMES: Final = 3
 """How many new names a process gives one row; a cloud that refuses them all is broken."""
 
@@ -30,6 +32,14 @@ _log = structlog.get_logger()
 def install_id(conn: sqlite3.Connection) -> str:
     """The name that rows are queued under; "" in a database without one."""
     return read_meta(conn, INSTALL_ID) or ""
+
+
+def short_name(identity: str) -> str:
+    """The end of an id, for what is told from others of one device only: a database, a process.
+
+    Such names travel in every envelope. The end of a UUID is chance in every version.
+    """
+    return identity[-NAME_CHARACTERS:]
 
 
 class Renaming:
@@ -70,7 +80,7 @@ class Renaming:
         name = install_id(self._conn)
         if name != under:
             return name
-        name = self._new_id()
+        name = short_name(self._new_id())
         write_meta(self._conn, INSTALL_ID, name)
         begin_totals(self._conn)
         return name

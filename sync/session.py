@@ -34,7 +34,7 @@ from sync.database import create_schema, open_database, transaction
 from sync.device_link import DeviceCounters, DeviceLink, DeviceOutlets
 from sync.errors import LinkLostError
 from sync.fetch import MAX_FILE_BYTES, FileFetcher
-from sync.installation import install_id
+from sync.installation import install_id, short_name
 from sync.messages import (
     Birth,
     BlobUpMessage,
@@ -131,9 +131,9 @@ class DeviceSession:
         new_id: Callable[[], str] = new_uuid7,
     ) -> None:
         clock = clock or SystemClock()
-        self.boot_id = new_id()
+        self.boot_id = short_name(new_id())
         self._device_id = birth.device_id
-        self._conn = _opened(database, install_id=new_id())
+        self._conn = _opened(database, install_id=short_name(new_id()))
         self.install_id = install_id(self._conn)
         self._reader = open_database(database)
         self._reader_lock = threading.Lock()
@@ -324,7 +324,7 @@ class CloudSession:
         random: Random | None = None,
         new_id: Callable[[], str] = new_uuid7,
     ) -> None:
-        boot_id = new_id()
+        boot_id = short_name(new_id())
         self._items: queue.SimpleQueue[Item] = queue.SimpleQueue()
         self._transport = UnansweredOnce(transport)
         self._link = CloudLink(
