@@ -45,10 +45,12 @@ from sync.messages import (
     Offline,
     OwnerQuestion,
     ReportedSettings,
+    Role,
 )
 from sync.session import Received, Repeated
 from sync.vocabulary import (
     Episode,
+    Purpose,
     TemplateInfo,
     Verdict,
 )
@@ -213,12 +215,14 @@ def record_episode(connection: Connection, origin: Origin, upload: EpisodeUpload
             ASSIGNMENTS.c.batch,
             ASSIGNMENTS.c.app,
             ASSIGNMENTS.c.episode_id,
+            ASSIGNMENTS.c.device_id,
             ASSIGNMENTS.c.reserved_for,
+            ASSIGNMENTS.c.purpose,
         ).where(ASSIGNMENTS.c.id == episode.assignment.id)
     ).first()
-    if assigned is not None and assigned.reserved_for not in {"", origin.device_id}:
+    if assigned is not None and not _may_play(connection, origin.device_id, assigned):
         raise RejectedError(
-            f"{episode.assignment.id} is for another device only: drop it", reason="wrong_device"
+            f"{episode.assignment.id} is for other devices only: drop it", reason="wrong_device"
         )
     row = _episode_row(origin, episode, deciding_verdict(upload.verdicts))
     if assigned is not None:
@@ -243,6 +247,19 @@ def record_episode(connection: Connection, origin: Origin, upload: EpisodeUpload
     elif assigned is not None:
         count(connection, "duplicates")
     return True
+
+
+def _may_play(connection: Connection, device_id: str, assigned: Any) -> bool:  # Any: its columns
+    """Whether a device can have been given an assignment, whose id anybody can guess.
+
+    What it was given may have been given to another meanwhile, because it was away for long.
+    """
+    if assigned.reserved_for:
+        return bool(assigned.reserved_for == device_id)
+    if assigned.purpose == Purpose.TRAIN or assigned.device_id == device_id:
+        return True
+    role = one(connection, select(PHONES.c.role).where(PHONES.c.device_id == device_id))
+    return bool(role == Role.FARM)
 
 
 def record_event(connection: Connection, origin: Origin, event: Event) -> bool:

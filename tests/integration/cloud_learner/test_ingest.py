@@ -184,6 +184,24 @@ def test_a_second_episode_of_an_assignment_is_kept_and_counts_nowhere(ingest, ca
     assert reports.counts()["env_steps"] == 1
 
 
+def test_a_phone_cannot_answer_what_farms_were_asked_about_a_release(ingest, campaign, database):
+    """The ids of a gate's assignments can be guessed."""
+    asked = replace(ASSIGNED, id=AssignmentId("gate.00000"), purpose=Purpose.GATE)
+    issue(campaign, asked)
+    campaign.mark_sent("farm-1", [asked.id])
+    forged = upload("e1", device="p1", assignment=asked)
+    refusal = Event(kind="assignment_rejected", fields={"assignment_id": asked.id})
+
+    refused = ingest.commit([received(forged, device="p1"), received(refusal, device="p1", seq=2)])
+
+    assert refused == {0: "wrong_device"}
+    assert tuple(state_of(database, asked.id)) == ("sent", "farm-1", "")
+    born(ingest, device="farm-2")  # it was asked before, and away for long
+    late = upload("e2", device="farm-2", assignment=asked)
+    assert ingest.commit([received(late, device="farm-2")]) == {}
+    assert tuple(state_of(database, asked.id)) == ("played", "farm-2", "e2")
+
+
 def test_env_errors_are_played_but_never_steps_or_successes(ingest, campaign, reports):
     issue(campaign, ASSIGNED)
 
