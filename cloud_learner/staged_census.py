@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, func, select
 
-from cloud_learner.store import Database, one
+from cloud_learner.store import Database
 from cloud_learner.tables import DEVICES, EPISODES, PHONES
 from sync.clock import Clock
 from sync.cohorts import ATTRIBUTES, CohortPhone
@@ -24,34 +24,42 @@ class Census:
         self._clock = clock
 
     def phones(self, channel: str) -> list[CohortPhone]:
-        """Every phone that follows the channel, by id."""
+        """The phones that follow the channel and are still heard of, by id."""
+        return self.split(channel)[0]
+
+    def split(self, channel: str) -> tuple[list[CohortPhone], list[CohortPhone]]:
+        """A channel's phones by id: those heard of within the last week, and the others.
+
+        Phones that are gone for good stay in the database, and a plan that counts on them never
+        gets enough. The week ends when any phone of the channel was last heard of, so that a
+        service that stood still takes none for gone.
+        """
         with self._database.read() as connection:
-            return [phone for _, phone in channel_rows(connection, channel)]
+            rows = channel_rows(connection, channel)
+        since_ms = max((int(row["last_seen_ms"]) for row, _ in rows), default=0) - _WINDOW_MS
+        there = [phone for row, phone in rows if row["last_seen_ms"] >= since_ms]
+        gone = [phone for row, phone in rows if row["last_seen_ms"] < since_ms]
+        return there, gone
 
     def tasks_per_phone_and_day(self, channel: str) -> float:
         """Judged episodes that a phone of the channel played by itself, over the last week."""
+        phones = len(self.phones(channel))
         now_ms = self._clock.wall_ms()
-        since_ms = now_ms - _WINDOW_MS
         played = (
-            EPISODES.c.received_at_ms >= since_ms,
+            EPISODES.c.received_at_ms >= now_ms - _WINDOW_MS,
             EPISODES.c.actor == "release",
             EPISODES.c.duplicate.is_(False),
             EPISODES.c.success.is_not(None),
             EPISODES.c.device_id.in_(select(PHONES.c.device_id).where(PHONES.c.channel == channel)),
         )
         with self._database.read() as connection:
-            found = connection.execute(
+            count, first_ms = connection.execute(
                 select(func.count(), func.min(EPISODES.c.received_at_ms)).where(*played)
             ).one()
-            phones = one(
-                connection,
-                select(func.count()).select_from(PHONES).where(PHONES.c.channel == channel),
-            )
-        count, first_ms = found
         if not count or not phones:
             return 0.0
         days = max(1.0, (now_ms - int(first_ms)) / (24 * 3600 * 1000))
-        return float(count) / days / int(phones)
+        return float(count) / days / phones
 
 
 def channel_rows(connection: Connection, channel: str) -> list[tuple[Row, CohortPhone]]:

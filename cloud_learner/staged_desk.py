@@ -7,16 +7,16 @@ signs nothing: the service's director does, once it sees what was ordered.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from math import sqrt
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from cloud_learner.errors import StagedReleaseError
-from cloud_learner.release_comparison import always_valid_z
 from cloud_learner.staged_census import Census
+from cloud_learner.staged_forecast import StageForecast, forecast, shortfalls
 from cloud_learner.staged_offer import reached, with_fair_seed
 from cloud_learner.staged_plan import DAY_S, Stage, StagedPlan, default_stages
 from cloud_learner.staged_release import Approve, StagedEvent
@@ -26,10 +26,7 @@ from sync.published import PublishedReleases
 from sync.releases import require_channel
 
 Fields = dict[str, Any]  # JSON
-_LONGEST_DAYS: Final = 60
 _SEEDS: Final = 100
-_SUCCESS: Final = 0.25
-"""Variance of one episode's success, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +83,7 @@ class StagedDesk:
         """
         replaces = self._replaced(release_id, order.channel)
         plan = self._plan(release_id, order)
-        for row in self._stages(plan):
+        for row in self._stages(plan, self._forecasts(plan)):
             if row["phones"] < row["least_phones"]:
                 raise StagedReleaseError(
                     f"stage {row['stage']} needs {row['least_phones']} phones and would reach "
@@ -104,21 +101,21 @@ class StagedDesk:
         """
         replaces = self._replaced(release_id, order.channel)
         plan = self._plan(release_id, order)
-        stages = self._stages(plan)
+        phones, gone = self._census.split(plan.channel)
+        held_out = [is_held_out(phone.device_id, plan.hold_out_bps) for phone in phones]
+        forecasts = self._forecasts(plan)
+        days = [one.days for one in forecasts]
         return {
             "release_id": release_id,
             "replaces": replaces,
             "channel": plan.channel,
-            "phones": len(self._census.phones(plan.channel)),
-            "held_out": sum(
-                is_held_out(phone.device_id, plan.hold_out_bps)
-                for phone in self._census.phones(plan.channel)
-            ),
+            "phones": len(phones),
+            "phones_gone": len(gone),
+            "held_out": sum(held_out),
             "tasks_per_phone_and_day": round(self._census.tasks_per_phone_and_day(plan.channel), 2),
-            "stages": stages,
-            "days": None
-            if any(row["days"] is None for row in stages)
-            else round(sum(row["days"] for row in stages), 1),
+            "stages": self._stages(plan, forecasts),
+            "days": None if None in days else round(sum(filter(None, days)), 1),
+            "falls_short": shortfalls(plan, forecasts),
             "plan": msgspec.to_builtins(plan),
         }
 
@@ -234,14 +231,21 @@ class StagedDesk:
         change = {name: value for name, value in said.items() if value is not None}
         return tuple(replace(stage, **change) for stage in stages)
 
-    def _stages(self, plan: StagedPlan) -> list[Fields]:
+    def _forecasts(self, plan: StagedPlan) -> list[StageForecast]:
+        phones = self._census.phones(plan.channel)
+        return forecast(
+            plan,
+            [reached(plan, at, phones) for at in range(len(plan.stages))],
+            phones=len(phones),
+            tasks_per_phone_and_day=self._census.tasks_per_phone_and_day(plan.channel),
+        )
+
+    def _stages(self, plan: StagedPlan, forecasts: Sequence[StageForecast]) -> list[Fields]:
         """What each stage would reach, need and take, with the phones that there are now."""
         phones = self._census.phones(plan.channel)
-        rate = self._census.tasks_per_phone_and_day(plan.channel)
         before, rows = 0, []
-        for at, stage in enumerate(plan.stages):
+        for at, (stage, one) in enumerate(zip(plan.stages, forecasts, strict=True)):
             in_all = reached(plan, at, phones)
-            days = _days(plan, stage, in_all, len(phones) - in_all, rate)
             rows.append(
                 {
                     "stage": at + 1,
@@ -251,31 +255,11 @@ class StagedDesk:
                     "least_phones": stage.phones,
                     "margin": stage.margin,
                     "soak_days": stage.soak_s / DAY_S,
-                    "days": days,
-                    "tasks": None if days is None else round(days * in_all * rate),
+                    **asdict(one),
                 }
             )
             before = in_all
         return rows
-
-
-def _days(plan: StagedPlan, stage: Stage, phones: int, others: int, rate: float) -> float | None:
-    """Days until a release that is as good as the old one is shown not to be worse, four times in
-    five; None where that takes longer than the stage may.
-    """
-    if phones < 1 or others < 1 or rate <= 0.0:
-        return None
-    most = min(_LONGEST_DAYS, stage.give_up_s / DAY_S)
-    days = max(stage.soak_s / DAY_S, 0.25)
-    while days <= most:
-        each = _SUCCESS * (1.0 / (rate * days) + plan.least_spread)
-        variance = each / phones + each / others
-        z = always_valid_z(1.0 / variance, alpha=plan.alpha_worse, margin=stage.margin)
-        enough = phones * rate * days >= stage.tasks
-        if enough and (z + 0.84) * sqrt(variance) <= stage.margin:
-            return round(days, 2)
-        days += 0.25
-    return None
 
 
 def _short(staged: StagedRelease) -> Fields:

@@ -18,7 +18,8 @@ from cloud_learner.release_comparison import Comparison
 from cloud_learner.staged_bounds import Share, is_broken, is_held
 from cloud_learner.staged_plan import Stage, StagedPlan
 
-_HARM_SOUGHT: Final = 0.10
+HARM_SOUGHT: Final = 0.10
+"""The loss that the bound of harm is sharpest for."""
 ANSWERS: Final = "install_failures"
 """The bound on phones that do not answer: silence counts as failure, and waits until it does."""
 
@@ -87,7 +88,7 @@ def _harm(plan: StagedPlan, comparison: Comparison) -> list[str]:
     """That the release is shown to be worse, in one line; nothing where it is not."""
     if comparison.tasks < plan.harm_tasks or comparison.phones < 2:
         return []
-    highest = comparison.upper(plan.alpha_harm, _HARM_SOUGHT)
+    highest = comparison.upper(plan.alpha_harm, HARM_SOUGHT)
     if highest >= 0.0:
         return []
     return [f"it is worse by {-comparison.difference:.1%} (at least by {-highest:.1%})"]
@@ -124,7 +125,7 @@ def _figures(plan: StagedPlan, stage: Stage, evidence: Evidence) -> dict[str, fl
     comparison = evidence.comparison
     bounds = {
         "difference_low": comparison.lower(plan.alpha_worse, stage.margin),
-        "difference_high": comparison.upper(plan.alpha_harm, _HARM_SOUGHT),
+        "difference_high": comparison.upper(plan.alpha_harm, HARM_SOUGHT),
         "latency_ms": evidence.latency_ms,
         "control_latency_ms": evidence.control_latency_ms,
     }

@@ -29,6 +29,16 @@ Who = Annotated[
 Reason = Annotated[str, typer.Option("--reason", help="Why; it goes into the audit log.")]
 
 
+_STAGE = (
+    "stage", "share_percent", "phones", "margin", "soak_days", "days", "least_margin", "least_harm"
+)  # fmt: skip
+"""What a person sees of each stage in 80 columns."""
+_SAID = (
+    "release_id", "replaces", "channel", "phones", "phones_gone", "held_out",
+    "tasks_per_phone_and_day", "days", "falls_short",
+)  # fmt: skip
+
+
 def stage_release(
     release: Release,
     *,
@@ -72,7 +82,7 @@ def stage_release(
     ] = None,
     draft: Annotated[bool, typer.Option("--draft", help="Leave the approval to another.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show cohorts, tasks and days; change nothing.")
+        bool, typer.Option("--dry-run", help="Show cohorts, days and what can be told; no change.")
     ] = False,
     who: Who = None,
     reason: Annotated[str, typer.Option("--reason", help="Why; for the audit log.")] = "",
@@ -106,13 +116,16 @@ def stage_release(
     }
     with _api(data, database, url, token, authority) as api:
         preview = api.post(f"{PATH}/{named(release)}/preview", order)
-        out.rows("stage", preview["stages"], title=f"Stages of {release}")
+        rows = preview["stages"]
+        shown = rows if json else [{name: row[name] for name in _STAGE} for row in rows]
+        out.rows("stage", shown, title=f"Stages of {release}")
+        for line in preview["falls_short"]:
+            out.note(line)
         if not dry_run:
             order["seed"] = preview["plan"]["seed"]
             made = api.post(f"{PATH}/{named(release)}", order)
     phase = "dry_run" if dry_run else made["phase"]
-    said = ("release_id", "replaces", "channel", "phones", "held_out", "tasks_per_phone_and_day")
-    out.summary(**{name: preview[name] for name in (*said, "days")}, phase=phase)
+    out.summary(**{name: preview[name] for name in _SAID}, phase=phase)
 
 
 def show_status(

@@ -53,8 +53,33 @@ def test_a_dry_run_tells_cohorts_tasks_and_days_and_changes_nothing(fleet, capsy
     assert sum(stage["phones"] for stage in stages) + summary["held_out"] == summary["phones"]
     assert stages[0]["tasks"] > 0
     assert summary["days"] > 0
+    assert summary["falls_short"] == []
+    assert 0 < stages[1]["least_margin"] < stages[0]["least_margin"] < 0.2
     assert summary["phase"] == "dry_run"
     assert fleet.store.all() == []
+
+
+def test_a_dry_run_says_what_a_stage_could_show_at_best(fleet, capsys):
+    words = ("release", "stage", "r2", *PLAN, "--dry-run", "--give-up-days", "0.5")
+
+    code, lines = told(fleet, capsys, *words, "--margin", "0.01")
+
+    assert (code, lines[-1]["days"]) == (0, None)
+    assert "margin of" in lines[-1]["falls_short"][0]
+    assert run([*words, "--margin", "0.01", "--data", str(fleet.folder)]) == 0
+    assert "widen it with" in " ".join(capsys.readouterr().out.split())
+
+
+def test_phones_that_are_gone_are_not_counted_on(fleet, capsys):
+    fleet.gone = set(list(fleet.phones)[:12])
+    fleet.clock.advance(8 * 24 * 3600)
+    fleet.deliver()
+
+    code, lines = told(fleet, capsys, "release", "stage", "r2", *PLAN, "--dry-run")
+
+    assert code == 0
+    assert (lines[-1]["phones"], lines[-1]["phones_gone"]) == (18, 12)
+    assert sum(line["phones"] for line in lines[:-1]) + lines[-1]["held_out"] == 18
 
 
 def test_a_release_is_staged_watched_paused_resumed_and_aborted(fleet, capsys):
