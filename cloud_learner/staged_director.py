@@ -8,7 +8,7 @@ finds the channel as it should be.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -120,7 +120,11 @@ class StagedDirector:
     def _facts(self, staged: StagedRelease) -> Look:
         match staged.state.phase:
             case StagedPhase.APPROVED:
-                return Look(channel_is_free=self._is_free(staged))
+                pointer = self._signer.channel(staged.channel)
+                return Look(
+                    channel_is_free=self._is_free(staged),
+                    moved=_beside({staged.replaces}, pointer),
+                )
             case StagedPhase.ROLLING_BACK:
                 return Look(still_exposed=self._phones.still_exposed(staged))
             case phase if phase in OFFERED:
@@ -228,5 +232,9 @@ class StagedDirector:
 
 def _moved(staged: StagedRelease, pointer: ChannelPointer | None) -> str:
     """What somebody else pointed the channel at; empty where nobody did."""
-    ours = {staged.replaces, staged.release_id, staged.roll_back_id}
-    return "" if pointer is None or pointer.release_id in ours else str(pointer.release_id)
+    return _beside({staged.replaces, staged.release_id, staged.roll_back_id}, pointer)
+
+
+def _beside(known: Set[str], pointer: ChannelPointer | None) -> str:
+    """What a channel points at, where that is none of these."""
+    return "" if pointer is None or pointer.release_id in known else str(pointer.release_id)

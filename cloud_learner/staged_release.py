@@ -112,7 +112,7 @@ class Look:
     Attributes:
         evidence: of the release, where it is offered.
         channel_is_free: no other staged release is under way on its channel.
-        moved: what the channel was pointed at by somebody else; empty where nobody did.
+        moved: what the channel points at that was not planned for; empty where it does not.
         still_exposed: phones that have it, or may have it, after it was taken back.
     """
 
@@ -257,6 +257,9 @@ def _looked(plan: StagedPlan, state: StagedState, look: Look, now_ms: int) -> St
     match state.phase:
         case StagedPhase.APPROVED if look.channel_is_free and not is_late:
             return step.because("its channel is free").to(StagedPhase.WIDENING, stage=0)
+        case StagedPhase.APPROVED if look.moved:
+            why = f"{plan.channel} points at {look.moved} now: stage a newer release"
+            return step.because(why).to(StagedPhase.CANCELLED)
         case StagedPhase.DRAFT | StagedPhase.APPROVED if is_late:
             return step.because("its time is up").to(StagedPhase.CANCELLED)
         case StagedPhase.ROLLING_BACK:

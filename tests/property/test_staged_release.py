@@ -117,10 +117,28 @@ class StagedReleaseMachine(RuleBasedStateMachine):
     def time_passes(self, seconds):
         self.now_ms += seconds * 1000
 
-    @rule(kind=st.sampled_from(sorted(EVIDENCE)), free=st.booleans(), exposed=st.integers(0, 2))
-    def look(self, kind, free, exposed):
+    @rule(
+        kind=st.sampled_from(sorted(EVIDENCE)),
+        channel=st.sampled_from(["free", "busy", "moved"]),
+        exposed=st.integers(0, 2),
+    )
+    def look(self, kind, channel, exposed):
         before = self.state
-        self.tell(Look(evidence=EVIDENCE[kind], channel_is_free=free, still_exposed=exposed))
+        moved = "other" if channel == "moved" else ""
+        self.tell(
+            Look(
+                evidence=EVIDENCE[kind],
+                channel_is_free=channel == "free",
+                moved=moved,
+                still_exposed=exposed,
+            )
+        )
+        if moved:
+            assert self.state.phase is not StagedPhase.APPROVED, "it would wait for nothing"
+            assert self.state.phase is before.phase or self.state.phase not in {
+                StagedPhase.WIDENING,
+                StagedPhase.PROMOTING,
+            }
         if before.phase in OFFERED and kind in {"bad", "crashing"}:
             assert self.state.phase is StagedPhase.ROLLING_BACK
 

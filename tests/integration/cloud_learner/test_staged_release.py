@@ -167,7 +167,7 @@ def test_a_channel_that_was_moved_below_the_release_is_led_back_to_what_it_was_m
     assert fleet.signer.adapter("r3-back") == fleet.signer.adapter("r2")
 
 
-def test_two_staged_releases_of_a_channel_wait_for_each_other(fleet):
+def test_a_second_release_waits_for_the_first_and_is_cancelled_once_it_cannot_follow(fleet):
     fleet.signer.publish(
         replace(fleet.signer.release("r2"), id="r3", version=3), fleet.signer.adapter("r2")
     )
@@ -179,6 +179,12 @@ def test_two_staged_releases_of_a_channel_wait_for_each_other(fleet):
     fleet.hour()
 
     assert fleet.store.get("r3").state.phase is StagedPhase.APPROVED
+
+    fleet.until(*ENDS)
+    fleet.hour()
+
+    assert fleet.store.get("r3").state.phase is StagedPhase.CANCELLED
+    assert "points at r2 now" in fleet.store.log("r3")[-1].entry.reason
 
 
 def test_a_changed_line_of_the_audit_log_shows(fleet):
