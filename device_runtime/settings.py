@@ -87,7 +87,7 @@ class Settings:
     permit_s: float = 0.0
     upload_screens: bool = False
     screens_when: ScreensWhen = ScreensWhen.CHARGING_OR_WIFI
-    screens_width_px: int = 360
+    screens_width_px: int = 270
     screens_quality: int = 50
     screens_quota_mb: int = 256
 
