@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 
+from cloud_learner.api_guard import signed_for
 from cloud_learner.staged_desk import StagedDesk, StagingOrder
 from cloud_learner.staged_release import Abort, Approve, Pause, Resume
 
@@ -58,28 +59,28 @@ def operating_staged(desk: StagedDesk, *, guarded_by: Guard = lambda: None) -> A
     router = APIRouter(prefix="/v1/staged-releases", dependencies=[Depends(guarded_by)])
 
     @router.post("/{release_id}")
-    def stage(release_id: str, order: StagingOrder) -> Fields:
+    def stage(release_id: str, order: StagingOrder, request: Request) -> Fields:
         """Draft a staged release, and approve it where that is said."""
-        return desk.stage(release_id, order)
+        return desk.stage(release_id, replace(order, who=signed_for(request, order.who)))
 
     @router.post("/{release_id}/approve")
-    def approve(release_id: str, word: PersonsWord) -> Fields:
+    def approve(release_id: str, word: PersonsWord, request: Request) -> Fields:
         """Agree to a draft."""
-        return desk.tell(release_id, Approve(**asdict(word)))
+        return desk.tell(release_id, Approve(signed_for(request, word.who), word.reason))
 
     @router.post("/{release_id}/pause")
-    def pause(release_id: str, word: PersonsWord) -> Fields:
+    def pause(release_id: str, word: PersonsWord, request: Request) -> Fields:
         """Stop it from widening; who has it keeps it."""
-        return desk.tell(release_id, Pause(**asdict(word)))
+        return desk.tell(release_id, Pause(signed_for(request, word.who), word.reason))
 
     @router.post("/{release_id}/resume")
-    def resume(release_id: str, word: PersonsWord) -> Fields:
+    def resume(release_id: str, word: PersonsWord, request: Request) -> Fields:
         """Let it go on."""
-        return desk.tell(release_id, Resume(**asdict(word)))
+        return desk.tell(release_id, Resume(signed_for(request, word.who), word.reason))
 
     @router.post("/{release_id}/abort")
-    def abort(release_id: str, word: PersonsWord) -> Fields:
+    def abort(release_id: str, word: PersonsWord, request: Request) -> Fields:
         """Take it back."""
-        return desk.tell(release_id, Abort(**asdict(word)))
+        return desk.tell(release_id, Abort(signed_for(request, word.who), word.reason))
 
     return router

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from outrider.cloud_database import CloudDatabase
 from outrider.device_options import Broker, Credentials, DataDir, Fleet
+from outrider.errors import MisuseError
 from outrider.options import Json
 from outrider.output import Output
 
@@ -44,9 +46,7 @@ def serve_cloud(
     broker: Broker = None,
     credentials: Credentials = None,
     fleet: Fleet = None,
-    database: Annotated[
-        str | None, typer.Option("--database", help="Database URL; DATA/cloud/cloud.db if not set.")
-    ] = None,
+    database: CloudDatabase = None,
     host: Host = None,
     port: Port = None,
     tls_cert: Annotated[
@@ -162,17 +162,34 @@ def make_token(
     scope: Annotated[
         TokenScope, typer.Option("--scope", help="What it may do: read, or operate the fleet.")
     ] = TokenScope.OPERATE,
+    name: Annotated[
+        str,
+        typer.Option("--name", help="Whose it is, for audit logs; the scope's name if not set."),
+    ] = "",
+    remove: Annotated[
+        bool, typer.Option("--remove", help="End the token of that --name instead.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Make a new token for the API and show it once; the old one of its scope is refused then."""
+    """Make a new token for the API and show it once; the old one of its name is refused then."""
     from secrets import token_urlsafe
 
     from cloud_learner.settings import ServiceSettings
     from cloud_learner.tokens import Scope, TokenFile
 
+    file = TokenFile(ServiceSettings(data_dir=data).token_path)
+    whose = name or scope.value
+    if remove:
+        if not file.remove(whose):
+            raise MisuseError(f"no token is called {whose!r}: --name the one to end")
+        Output(json_lines=json).summary(name=whose, removed=True)
+        return
     token = token_urlsafe(32)
-    TokenFile(ServiceSettings(data_dir=data).token_path).write(token, Scope(scope.value))
-    Output(json_lines=json).summary(token=token, scope=scope.value)
+    try:
+        file.write(token, Scope(scope.value), name=name)
+    except ValueError as error:
+        raise MisuseError(str(error)) from error
+    Output(json_lines=json).summary(token=token, scope=scope.value, name=whose)
 
 
 def _edges(settings: Settings, *, phone_broker: str | None, dynsec_admin: Path | None) -> Edges:
