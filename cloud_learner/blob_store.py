@@ -183,29 +183,7 @@ class BlobStore:
 
     def screens_of(self, episode_id: str) -> dict[str, dict[str, str | int]]:
         """The pictures that an episode names: screen digest → blob, bytes, type and state."""
-        statement = (
-            select(
-                EPISODE_SCREENS.c.screen,
-                BLOBS.c.digest,
-                BLOBS.c.bytes,
-                BLOBS.c.media_type,
-                BLOBS.c.state,
-            )
-            .join(EPISODES, EPISODES.c.row == EPISODE_SCREENS.c.episode_row)
-            .join(BLOBS, BLOBS.c.digest == EPISODE_SCREENS.c.blob)
-            .where(EPISODES.c.id == episode_id)
-        )
-        with self._database.read() as connection:
-            rows = connection.execute(statement).all()
-        return {
-            row.screen: {
-                "blob": row.digest,
-                "bytes": row.bytes,
-                "media_type": row.media_type,
-                "state": row.state,
-            }
-            for row in rows
-        }
+        return screens_of(self._database, episode_id)
 
     def counts(self) -> dict[str, int]:
         """Blobs and bytes by state, and the screens that name them."""
@@ -252,6 +230,33 @@ class BlobStore:
             )
         write_durably(path, store_id.encode())
         return store_id
+
+
+def screens_of(database: Database, episode_id: str) -> dict[str, dict[str, str | int]]:
+    """The pictures that an episode names: screen digest → blob, bytes, type and state."""
+    statement = (
+        select(
+            EPISODE_SCREENS.c.screen,
+            BLOBS.c.digest,
+            BLOBS.c.bytes,
+            BLOBS.c.media_type,
+            BLOBS.c.state,
+        )
+        .join(EPISODES, EPISODES.c.row == EPISODE_SCREENS.c.episode_row)
+        .join(BLOBS, BLOBS.c.digest == EPISODE_SCREENS.c.blob)
+        .where(EPISODES.c.id == episode_id)
+    )
+    with database.read() as connection:
+        rows = connection.execute(statement).all()
+    return {
+        row.screen: {
+            "blob": row.digest,
+            "bytes": row.bytes,
+            "media_type": row.media_type,
+            "state": row.state,
+        }
+        for row in rows
+    }
 
 
 def _is_sound(one: ScreenPicture) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from outrider.errors import MisuseError
+from outrider.fleet_access import cloud_url, has_cloud
 from outrider.options import Json
 from outrider.output import Output
 from outrider.phone_folders import log_of, phone_folders
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from device_runtime.trajectory_log import TrajectoryLog
     from sync.vocabulary import Episode, Step, Verdict
 
+Pictures = Mapping[str, Mapping[str, str | int]]
+"""Facts about pictures by the digest of their screen."""
 Phone = Annotated[
     Path | None, typer.Option("--phone", help="Folder of one phone; else all below --data.")
 ]
@@ -58,8 +61,14 @@ def show_episode(
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Show one episode step by step, with its verdicts."""
-    _show(Output(json_lines=json), *logged_episode(episode_id, phone=phone, data=data))
+    """Show one episode step by step, with its verdicts and what became of its pictures.
+
+    Pictures are looked up in the cloud's database, where the fleet's folder holds it.
+    """
+    folder, episode, verdicts = logged_episode(episode_id, phone=phone, data=data)
+    cloud = None if phone is not None and data is None else data_folder(data)
+    pictures = _pictures(cloud, episode)
+    _show(Output(json_lines=json), folder, episode, verdicts, pictures)
 
 
 def logged_episode(
@@ -82,9 +91,37 @@ def logged_episode(
     )
 
 
-def _show(out: Output, folder: Path, episode: Episode, verdicts: tuple[Verdict, ...]) -> None:
+def _pictures(cloud: Path | None, episode: Episode) -> Pictures:
+    """What the cloud in a fleet's folder knows of the pictures that an episode's steps name."""
+    named = any(step.observation.screenshot for step in episode.steps)
+    if not named or not has_cloud(cloud):
+        return {}
+    from cloud_learner.blob_store import screens_of
+    from cloud_learner.store import Database
+
+    database = Database(cloud_url(cloud), migrate=False)
+    try:
+        return screens_of(database, episode.id)
+    finally:
+        database.close()
+
+
+def _show(
+    out: Output,
+    folder: Path,
+    episode: Episode,
+    verdicts: tuple[Verdict, ...],
+    pictures: Pictures,
+) -> None:
     out.note(f"goal  {episode.goal}")
-    out.rows("step", [_row(step) for step in episode.steps], title="Steps")
+    rows = [_row(step) for step in episode.steps]
+    if any(step.observation.screenshot for step in episode.steps):
+        told = [_picture(step, pictures) for step in episode.steps]
+        keys = ("screenshot", "picture", "blob", "bytes") if out.json_lines else ("picture",)
+        rows = [
+            row | {key: one.get(key) for key in keys} for row, one in zip(rows, told, strict=True)
+        ]
+    out.rows("step", rows, title="Steps")
     for verdict in verdicts:
         out.event(
             "verdict",
@@ -123,6 +160,15 @@ def _short(row: dict[str, Any]) -> dict[str, object]:
         "score": row["score"],
         "end": row["end_reason"],
     }
+
+
+def _picture(step: Step, pictures: Pictures) -> dict[str, object]:
+    """A step's picture as the cloud knows it: stored, wanted, refused, or never told of."""
+    screen = step.observation.screenshot
+    if screen is None:
+        return {"picture": "none"}
+    known = pictures.get(screen, {})
+    return {**known, "screenshot": screen, "picture": known.get("state", "not told")}
 
 
 def _row(step: Step) -> dict[str, object]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol, TypeGuard
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
@@ -144,9 +144,16 @@ def fleet_api(
         yield local
 
 
-def has_cloud(data: Path | None) -> bool:
+def has_cloud(data: Path | None) -> TypeGuard[Path]:
     """Whether a folder holds a cloud's database."""
     return data is not None and _database_file(data).is_file()
+
+
+def cloud_url(data: Path) -> str:
+    """URL of the database of the cloud in a folder; needs the cloud's packages."""
+    from cloud_learner.store import sqlite_url
+
+    return sqlite_url(_database_file(data))
 
 
 def which(devices: list[str] | None, where: str, *, everyone: bool) -> dict[str, object]:
@@ -228,7 +235,6 @@ def _local(data: Path | None, database: str | None) -> Iterator[Api]:
         from cloud_learner.api import build_fleet_api
         from cloud_learner.fleet_desk import FleetDesk
         from cloud_learner.store import Database as CloudDatabase
-        from cloud_learner.store import sqlite_url
     except ModuleNotFoundError as error:
         raise MisuseError(
             f"--data needs the cloud's packages ({error.name}): use --url and --token here"
@@ -241,7 +247,7 @@ def _local(data: Path | None, database: str | None) -> Iterator[Api]:
     if database is None and data is not None:
         if not has_cloud(data):
             raise MisuseError(f"{data} holds no cloud's database: outrider cloud serve makes one")
-        database = sqlite_url(_database_file(data))
+        database = cloud_url(data)
     opened = CloudDatabase(database or "", migrate=False)
     try:
         desk = FleetDesk(opened, clock=SystemClock(), new_id=new_uuid7)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from outrider.cloud_database import CloudDatabase, cloud_database, has_database
 from outrider.errors import MisuseError
 from outrider.options import Json
 from outrider.output import Output
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from cloud_learner.lineage_store import LineageStore, TrainingBatch
     from sync.published import PublishedReleases
     from sync.vocabulary import Release
-
-CloudDatabase = Annotated[
-    str | None, typer.Option("--database", help="Database URL; DATA/cloud/cloud.db if not set.")
-]
 
 
 def show_lineage(
@@ -56,8 +53,8 @@ def show_lineage(
         return
     assert release is not None
     chain = _signed_chain(data, release)
-    rows = [_row(one) for one in chain]
-    out.rows("release", rows if json else _short(rows), title=f"Lineage of {release}")
+    ancestors = [_row(one) for one in chain]
+    out.rows("release", ancestors if json else _short(ancestors), title=f"Lineage of {release}")
     with _lineage_if_there(data, database) as store:
         batches = () if store is None else _batches(store, release)
         if batches:
@@ -145,28 +142,20 @@ def _split(step: str) -> tuple[str, int | None]:
 
 @contextmanager
 def _lineage(data: Path, database: str | None) -> Iterator[LineageStore]:
-    with _lineage_if_there(data, database) as store:
-        if store is None:
-            raise MisuseError(f"{data} holds no cloud database; name another folder with --data")
-        yield store
+    from cloud_learner.lineage_store import LineageStore
+
+    with cloud_database(data, database) as opened:
+        yield LineageStore(opened)
 
 
 @contextmanager
 def _lineage_if_there(data: Path, database: str | None) -> Iterator[LineageStore | None]:
     """The lineage in a fleet's database; None where it has none."""
-    from cloud_learner.lineage_store import LineageStore
-    from cloud_learner.settings import ServiceSettings
-    from cloud_learner.store import Database, sqlite_url
-
-    file = ServiceSettings(data_dir=data).cloud_dir / "cloud.db"
-    if database is None and not file.is_file():
+    if not has_database(data, database):
         yield None
         return
-    opened = Database(database or sqlite_url(file), migrate=False)
-    try:
-        yield LineageStore(opened)
-    finally:
-        opened.close()
+    with _lineage(data, database) as store:
+        yield store
 
 
 def _signed_chain(data: Path, release: str) -> list[Release]:

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
+from dataclasses import replace
 from itertools import count
 
 import pytest
+from sqlalchemy import update
 
+from cloud_learner.blob_store import record_screens
+from cloud_learner.ingest_store import Origin, record_episode
+from cloud_learner.store import Database
+from cloud_learner.tables import BLOBS
 from device_runtime.trajectory_log import TrajectoryLog
 from outrider import cli
+from outrider.fleet_access import cloud_url
+from sync.blob_shelf import BlobState
 from sync.clock import ManualClock
+from sync.messages import EpisodeUpload, ScreenPicture
 from sync.vocabulary import (
     Assignment,
     AssignmentId,
@@ -95,6 +105,49 @@ def test_an_episode_is_shown_step_by_step_with_its_verdict(capsys, fleet):
     assert lines[2]["failed"] == ["class: is 2"]
     assert lines[-1]["success"] is False
     assert lines[-1]["split"] == "test"
+
+
+SCREENS = ("5" * 64, "6" * 64, "7" * 64)
+
+
+def test_each_step_says_what_became_of_its_picture(capsys, tmp_path):
+    episode, verdict = an_episode(1)
+    screens = (*SCREENS, None)
+    steps = tuple(
+        replace(
+            episode.steps[1],
+            index=index,
+            observation=replace(episode.steps[1].observation, screenshot=screen),
+        )
+        for index, screen in enumerate(screens)
+    )
+    episode = replace(episode, steps=steps)
+    log = TrajectoryLog.open(
+        tmp_path / "phones" / "p" / "phone.db", clock=ManualClock(), new_id=lambda: "i"
+    )
+    with closing(log):
+        log.append(episode, [verdict])
+    unknown = run_json(capsys, "episodes", "show", "e-1", "--data", tmp_path)
+    with closing(Database(cloud_url(tmp_path))) as database, database.write() as connection:
+        origin = Origin(episode.device_id, "i", 1, 1)
+        record_episode(connection, origin, EpisodeUpload(episode=episode))
+        blobs = [
+            ScreenPicture(screen=screen, blob=bytes([number]) * 32, size_bytes=9)
+            for number, screen in enumerate(SCREENS[:2])
+        ]
+        record_screens(connection, 1, blobs, now_ms=5)
+        stored = update(BLOBS).where(BLOBS.c.digest == "00" * 32)
+        connection.execute(stored.values(state=BlobState.STORED.value))
+
+    lines = run_json(capsys, "episodes", "show", "e-1", "--data", tmp_path)
+    assert cli.run(["episodes", "show", "e-1", "--data", str(tmp_path)]) == 0
+
+    assert [line["picture"] for line in unknown[:4]] == ["not told"] * 3 + ["none"]
+    assert [line["picture"] for line in lines[:4]] == ["stored", "wanted", "not told", "none"]
+    assert [line["screenshot"] for line in lines[:4]] == list(screens)
+    assert (lines[0]["blob"], lines[0]["bytes"], lines[2]["blob"]) == ("00" * 32, 9, None)
+    shown = capsys.readouterr().out
+    assert "wanted" in shown
 
 
 def test_people_see_the_goal_and_the_words_of_the_screen(capsys, fleet):
