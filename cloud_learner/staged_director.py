@@ -8,7 +8,7 @@ finds the channel as it should be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -235,6 +235,6 @@ def _moved(staged: StagedRelease, pointer: ChannelPointer | None) -> str:
     return _beside({staged.replaces, staged.release_id, staged.roll_back_id}, pointer)
 
 
-def _beside(known: Set[str], pointer: ChannelPointer | None) -> str:
+def _beside(known: Collection[str], pointer: ChannelPointer | None) -> str:
     """What a channel points at, where that is none of these."""
     return "" if pointer is None or pointer.release_id in known else str(pointer.release_id)
