@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from outrider.broker import Make
+from outrider.broker_run import server_of
 from outrider.errors import CommandError, MisuseError
 from outrider.interrupts import on_interrupt
 from outrider.options import Json
@@ -68,6 +70,9 @@ def bench_faults(
     keep: Annotated[
         Path | None, typer.Option("--keep", help="Folder that keeps the failing fleets.")
     ] = None,
+    make: Annotated[
+        Make, typer.Option("--make", help="Which broker stands between phones and cloud.")
+    ] = Make.NATS,
     json: Json = False,
 ) -> None:
     """Hurt a small real fleet at random, and compare the cloud's rows with the phones'."""
@@ -76,10 +81,11 @@ def bench_faults(
     if keep is not None:
         _make(keep)
     out = Output(json_lines=json)
-    tally = _Tally(out)
+    tally = _Tally(out, make)
+    runs = _Runs(seed_base, schedules, make, keep)
     with _interrupted_once():
         try:
-            _hurt(tally, seed_base, schedules, keep, until_s=time.monotonic() + minutes * 60)
+            _hurt(tally, runs, until_s=time.monotonic() + minutes * 60)
         except KeyboardInterrupt:
             tally.tell(interrupted=True)
             raise
@@ -95,6 +101,7 @@ class _Tally:
     """What came of all schedules so far."""
 
     out: Output
+    make: Make
     schedules: int = 0
     faults: Counter[str] = field(default_factory=Counter)
     totals: Counter[str] = field(default_factory=Counter)
@@ -109,7 +116,7 @@ class _Tally:
         self.totals.update(_numbers(result))
         if result.broken:
             self.failed.append(result.seed)
-        _tell(self.out, result)
+        _tell(self.out, result, self.make)
 
     def tell(self, *, interrupted: bool) -> None:
         """The summary."""
@@ -118,21 +125,30 @@ class _Tally:
             clean=self.schedules - len(self.failed),
             failed=self.failed,
             interrupted=interrupted,
+            broker=self.make.value,
             faults=dict(sorted(self.faults.items())),
             skipped=self.skipped,
             **self.totals,
         )
 
 
-def _hurt(
-    tally: _Tally, seed_base: int, schedules: int | None, keep: Path | None, *, until_s: float
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Which schedules to run on which broker, and where fleets that fail are kept."""
+
+    seed_base: int
+    most: int | None
+    make: Make
+    keep: Path | None
+
+
+def _hurt(tally: _Tally, runs: _Runs, *, until_s: float) -> None:
     """One schedule after the other, at least one."""
     from outrider.fault_schedule import schedule_of
 
     pool = played_pool()
-    while not tally.schedules or (time.monotonic() < until_s and tally.schedules != schedules):
-        tally.take(_run(schedule_of(seed_base + tally.schedules), pool, keep))
+    while not tally.schedules or (time.monotonic() < until_s and tally.schedules != runs.most):
+        tally.take(_run(schedule_of(runs.seed_base + tally.schedules), pool, runs))
 
 
 def _make(keep: Path) -> None:
@@ -163,13 +179,15 @@ def _interrupted_once() -> Iterator[None]:
         yield
 
 
-def run_schedule(schedule: Schedule, episodes: list[Episode], folder: Path) -> ScheduleResult:
+def run_schedule(
+    schedule: Schedule, episodes: list[Episode], folder: Path, *, make: Make = Make.NATS
+) -> ScheduleResult:
     """Do a schedule's harm to a fleet in an empty folder, let it settle, and check its rows."""
     from outrider.fault_check import check, read_phone
     from outrider.fault_deeds import Harm
     from outrider.fault_fleet import FaultFleet
 
-    with FaultFleet(folder, schedule, episodes) as fleet:
+    with FaultFleet(folder, schedule, episodes, server=server_of(make)) as fleet:
         harm = Harm(fleet)
         broken = [] if fleet.wait_playing() else ["the fleet did not begin to play"]
         harm.run()
@@ -210,12 +228,12 @@ def played_pool() -> list[Episode]:
     return [one.episode for one in play(assignments, lambda *_: policy, seats=2)]
 
 
-def _run(schedule: Schedule, pool: list[Episode], keep: Path | None) -> ScheduleResult:
+def _run(schedule: Schedule, pool: list[Episode], runs: _Runs) -> ScheduleResult:
     folder = Path(tempfile.mkdtemp(prefix=f"outrider-faults-{schedule.seed}-"))
     try:
-        result = run_schedule(schedule, pool, folder)
-        if result.broken and keep is not None:
-            shutil.copytree(folder, keep / str(schedule.seed), dirs_exist_ok=True)
+        result = run_schedule(schedule, pool, folder, make=runs.make)
+        if result.broken and runs.keep is not None:
+            shutil.copytree(folder, runs.keep / str(schedule.seed), dirs_exist_ok=True)
         return result
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -226,7 +244,7 @@ def _numbers(result: ScheduleResult) -> dict[str, int]:
     return {k: value for one in found for k, value in one.items() if isinstance(value, int)}
 
 
-def _tell(out: Output, result: ScheduleResult) -> None:
+def _tell(out: Output, result: ScheduleResult, make: Make) -> None:
     out.event(
         "schedule",
         seed=result.seed,
@@ -236,9 +254,10 @@ def _tell(out: Output, result: ScheduleResult) -> None:
         **_numbers(result),
     )
     for text in result.broken:
-        out.event("broken", seed=result.seed, what=text, repeat=repeat_command(result.seed))
+        out.event("broken", seed=result.seed, what=text, repeat=repeat_command(result.seed, make))
 
 
-def repeat_command(seed: int) -> str:
+def repeat_command(seed: int, make: Make = Make.NATS) -> str:
     """The command that does the schedule of a seed once more."""
-    return f"outrider bench faults --seed-base {seed} --schedules 1"
+    broker = "" if make is Make.NATS else f" --make {make.value}"
+    return f"outrider bench faults --seed-base {seed} --schedules 1{broker}"

@@ -50,7 +50,7 @@ def run_broker(
         restarts.append(pid)
         out.event("restarted", pid=pid)
 
-    broker = BrokerProcess(data / "broker", fleet=fleet, port=port, server=_server(make))
+    broker = BrokerProcess(data / "broker", fleet=fleet, port=port, server=server_of(make))
     with on_interrupt(stop.set):
         broker.start()
         try:
@@ -67,7 +67,8 @@ def run_broker(
     out.summary(broker=make.value, restarts=len(restarts))
 
 
-def _server(make: Make) -> BrokerServer:
+def server_of(make: Make) -> BrokerServer:
+    """The server of a make of broker that we run ourselves."""
     from sync.mosquitto_server import MosquittoServer
     from sync.nats_server import NatsServer
 

@@ -26,6 +26,7 @@ from outrider.parent import Guard
 from outrider.wire_faults import NO_HARM, WireHarm
 from outrider.wire_proxy import CountingProxy
 from sync.broker import BrokerProcess
+from sync.broker_server import BrokerServer
 from sync.errors import ProjectError
 from sync.mqtt import MqttAddress
 from sync.vocabulary import Episode
@@ -160,14 +161,18 @@ class FaultFleet:
     Args:
         folder: empty; everything lies in it and stays there.
         episodes: what the phones play.
+        server: the broker between phones and cloud.
     """
 
-    def __init__(self, folder: Path, schedule: Schedule, episodes: list[Episode]) -> None:
+    def __init__(
+        self, folder: Path, schedule: Schedule, episodes: list[Episode], *, server: BrokerServer
+    ) -> None:
         self.folder = folder
         self.schedule = schedule
         self.harm = WireHarm(seed=schedule.seed)
         self.lost: set[str] = set()
-        self.broker = BrokerProcess(folder / "broker", fleet=FLEET)
+        self.broker = BrokerProcess(folder / "broker", fleet=FLEET, server=server)
+        self._pid_file = folder / "broker" / server.pid_file
         self.broker_up = False
         self._guard: Guard | None = None
         self._pool = folder / "pool"
@@ -181,7 +186,7 @@ class FaultFleet:
     def __enter__(self) -> Self:
         write_pool(self._pool, self._episodes)
         self.start_broker()
-        self._guard = Guard(self.folder / "broker" / "nats.pid")
+        self._guard = Guard(self._pid_file)
         self.proxy.start()
         names = [f"phone-{number}" for number in range(self.schedule.phones)]
         self.broker.add_devices([*names, INTRUDER])

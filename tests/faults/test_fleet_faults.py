@@ -9,13 +9,28 @@ from __future__ import annotations
 import pytest
 
 from outrider.bench_faults import played_pool, run_schedule
+from outrider.broker import Make
 from outrider.fault_schedule import YEAR_MS, Deed, Fault, Schedule
 from outrider.wire_faults import FRAME_FAULTS, FrameChances
+from sync.mosquitto_server import mosquitto_binary
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
 
 SKIPPABLE = {Fault.PHONE_DISK_READ_ONLY}
 """Faults that a machine may not let its user do."""
+BROKER_FAULTS = (
+    Fault.BROKER_KILLED,
+    Fault.BROKER_EMPTIED,
+    Fault.CLOUD_KILLED,
+    Fault.NETWORK_CUT,
+    Fault.CLOUD_STOPPED,
+    Fault.DOUBLE,
+    Fault.COPIED,
+    Fault.POISON,
+    Fault.OVERSIZE,
+    Fault.INTRUDER,
+)
+"""Faults in which brokers differ."""
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +72,15 @@ def test_rows_are_equal_after_one_fault(tmp_path, pool, fault):
     if fault is Fault.LEARNER_KILLED:
         assert result.learner.rounds
         assert result.learner.adapters
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", BROKER_FAULTS)
+def test_rows_are_equal_after_one_fault_on_mosquitto(tmp_path, pool, fault, require):
+    require(mosquitto_binary() is not None, "mosquitto is not installed")
+    result = run_schedule(schedule(fault, fault), pool, tmp_path, make=Make.MOSQUITTO)
+    assert_whole(result)
+    assert result.faults[fault.value] == 2
 
 
 @pytest.mark.slow

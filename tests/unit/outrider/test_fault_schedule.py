@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from outrider.bench_faults import repeat_command
+from outrider.broker import Make
 from outrider.fault_schedule import HARM_S, MEANING, Fault, schedule_of
 from outrider.wire_faults import FRAME_FAULTS
 
@@ -48,4 +49,6 @@ def test_every_fault_has_a_meaning_and_stands_in_the_page():
 
 
 def test_a_failing_schedule_says_how_it_is_repeated():
-    assert repeat_command(12) == "outrider bench faults --seed-base 12 --schedules 1"
+    command = "outrider bench faults --seed-base 12 --schedules 1"
+    assert repeat_command(12) == command
+    assert repeat_command(12, Make.MOSQUITTO) == f"{command} --make mosquitto"
