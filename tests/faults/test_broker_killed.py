@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import shutil
 import signal
 import sqlite3
 import threading
@@ -15,11 +16,12 @@ from sync import outbox
 from sync.broker import BrokerProcess
 from sync.codec import encode_body
 from sync.database import open_database, transaction
-from sync.fetch import DirectoryFiles
+from sync.fetch import CHUNK_BYTES, DirectoryFiles
 from sync.messages import Birth, EpisodeUpload
 from sync.mqtt import PahoTransport
 from sync.session import CloudSession, DeviceSession
 from sync.vocabulary import DeviceId
+from tests.brokers import server
 from tests.wire import upload
 
 WAIT_S = 60.0
@@ -170,4 +172,43 @@ def test_a_phone_that_was_away_from_the_start_delivers_when_the_broker_comes(tmp
     phone.close()
     service.session.close()
     conn.close()
+    broker.stop()
+
+
+@pytest.mark.parametrize("make", ["nats", pytest.param("mosquitto", marks=pytest.mark.slow)])
+def test_a_release_that_is_half_fetched_goes_on_over_an_emptied_broker(tmp_path, make, require):
+    broker = BrokerProcess(tmp_path / "broker", fleet="home", server=server(make, require))
+    broker.start()
+    files = tmp_path / "served"
+    files.mkdir()
+    content = Random(3).randbytes(10 * CHUNK_BYTES + 7)
+    (files / "adapter.bin").write_bytes(content)
+    cloud = CloudSession(
+        transport=PahoTransport(broker.address()),
+        fleet="home",
+        ingest=lambda _batch: {},
+        files=DirectoryFiles(files),
+        random=Random(1),
+    )
+    phone = DeviceSession(
+        transport=PahoTransport(broker.add_device("phone-1")),
+        database=tmp_path / "phone.db",
+        fleet="home",
+        birth=Birth(device_id=DeviceId("phone-1")),
+        random=Random(2),
+    )
+    for session in (cloud, phone):
+        session.start()
+        assert session.wait_connected(WAIT_S)
+    chunks = phone.fetch("adapter.bin", stall_timeout_s=WAIT_S)
+    fetched = [next(chunks) for _ in range(4)]
+    os.kill(broker.pid, signal.SIGKILL)
+    broker.stop()
+    shutil.rmtree(tmp_path / "broker" / "store")
+    broker.start()
+    fetched += chunks
+    assert b"".join(fetched) == content
+    assert len(fetched) == 11  # none of them twice
+    phone.close()
+    cloud.close()
     broker.stop()
