@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -39,10 +40,25 @@ def bench_staged_release(
     tasks_per_day: Annotated[
         float, typer.Option("--tasks-per-day", min=0.1, help="Judged tasks of a phone and day.")
     ] = 24.0,
+    success: Annotated[
+        str, typer.Option("--success", help="Success shares of groups of tasks: 0.2,0.5. Four.")
+    ] = "",
+    between_phones: Annotated[
+        float, typer.Option("--between-phones", min=0.0, max=0.5, help="Spread of their success.")
+    ] = 0.10,
+    interaction: Annotated[
+        float, typer.Option("--interaction", min=0.0, max=0.5, help="Spread of what it changes.")
+    ] = 0.03,
+    off: Annotated[
+        float, typer.Option("--off", min=0.0, max=0.95, help="Share of phones never heard of.")
+    ] = 0.03,
+    away_days: Annotated[
+        float, typer.Option("--away-days", min=0.0, help="Phones bring all once in so many days.")
+    ] = 0.0,
     seed: Annotated[int, typer.Option("--seed", help="Of the first simulated release.")] = 0,
     json: Json = False,
 ) -> None:
-    """Simulate staged releases: good, bad, crashing and silent ones, in fleets of three sizes."""
+    """Simulate staged releases: good ones, and ones that are bad in many ways, in three fleets."""
     from outrider.staged_simulation import SimulatedFleet, simulate
     from outrider.staged_world import SCENARIOS, World
 
@@ -51,8 +67,16 @@ def bench_staged_release(
     out = Output(json_lines=json)
     began_s = time.process_time()
     rows: list[Row] = []
+    world = World(
+        tasks_per_day=tasks_per_day,
+        success=_shares(success) or World().success,
+        between_phones=between_phones,
+        interaction=interaction,
+        off=off,
+        away_days=away_days,
+    )
     for size in _sizes(phones):
-        fleet = SimulatedFleet(size, World(tasks_per_day=tasks_per_day))
+        fleet = SimulatedFleet(size, world)
         for name in chosen:
             seeds = range(seed, seed + releases)
             endings = [simulate(fleet, known[name], one) for one in seeds]
@@ -62,7 +86,7 @@ def bench_staged_release(
     out.summary(
         releases=releases,
         seed=seed,
-        tasks_per_day=tasks_per_day,
+        world=asdict(world),
         **dict(_headlines(rows)),
         cpu_s=round(time.process_time() - began_s, 1),
     )
@@ -76,6 +100,16 @@ def _sizes(text: str) -> list[int]:
     if not sizes or min(sizes) < 20 or max(sizes) > 100_000:
         raise MisuseError(f"--phones {text!r}: give sizes of 20 to 100000, such as 100,1000,10000")
     return sizes
+
+
+def _shares(text: str) -> tuple[float, ...]:
+    try:
+        shares = tuple(float(part) for part in text.split(",") if part.strip())
+    except ValueError:
+        shares = (-1.0,)
+    if not all(0.0 <= share <= 1.0 for share in shares):
+        raise MisuseError(f"--success {text!r}: give shares of 0 to 1, such as 0.4,0.55,0.7,0.85")
+    return shares
 
 
 def _row(scenario: Scenario, size: int, endings: Sequence[Ending]) -> Row:
@@ -100,6 +134,7 @@ def _row(scenario: Scenario, size: int, endings: Sequence[Ending]) -> Row:
             "ci95": _interval_of_mean(reached),
             "p95": round(float(np.quantile(reached, 0.95)), 2),
             "max": round(float(reached.max()), 2),
+            "over_3": _share(int((reached > _AIM_REACHED_PERCENT).sum()), len(endings)),
         },
         "days": {name: round(float(np.quantile(days, q)), 2) for name, q in _QUANTILES},
     }
