@@ -16,6 +16,7 @@ from device_runtime.errors import PhoneFaultError, PhoneLostError
 from device_runtime.gate import Gate
 from sync.clock import Clock
 from sync.messages import Health
+from sync.outbox import waits_since_ms
 from sync.server_clock import ServerClock
 
 CONDITIONS_EVERY_S: Final = 60.0
@@ -82,8 +83,7 @@ class Vitals:
 
     def _oldest_s(self) -> float | None:
         """Age of the oldest row that waits, by the clock that stamped it; None where none does."""
-        query = "SELECT min(created_at_ms) FROM outbox WHERE parked_reason IS NULL"
-        (oldest_ms,) = self._connection.execute(query).fetchone()
+        oldest_ms = waits_since_ms(self._connection)
         if oldest_ms is None:
             return None
-        return max(0.0, (self._clock.wall_ms() - int(oldest_ms)) / 1000)
+        return max(0.0, (self._clock.wall_ms() - oldest_ms) / 1000)

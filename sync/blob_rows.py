@@ -30,20 +30,22 @@ def record(
 
 
 def to_offer(
-    conn: sqlite3.Connection, *, now_ms: int, horizon_ms: int, most: int
+    conn: sqlite3.Connection, *, before: int, now_ms: int, horizon_ms: int, most: int
 ) -> list[tuple[bytes, int]]:
     """(digest, size) of blobs that wait, oldest first, each episode of which is committed.
 
     Args:
+        before: the first outbox row of which no episode can be committed yet: a backlog of episodes
+            is not searched for what none of them can bring.
         horizon_ms: no offer is put off for longer; one that seems to be comes from a clock that
             was set back.
     """
     return conn.execute(
-        "SELECT digest, bytes FROM blobs WHERE state = 'waiting' "
+        "SELECT digest, bytes FROM blobs WHERE state = 'waiting' AND upload_seq < ? "
         "AND (offer_at_ms <= ? OR offer_at_ms > ?) "
         "AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.seq = blobs.upload_seq) "
         "ORDER BY upload_seq, digest LIMIT ?",
-        (now_ms, now_ms + horizon_ms, most),
+        (before, now_ms, now_ms + horizon_ms, most),
     ).fetchall()
 
 

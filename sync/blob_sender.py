@@ -26,7 +26,7 @@ from sync.clock import Clock
 from sync.database import read_meta, transaction, write_meta
 from sync.drop_rules import DropRule
 from sync.messages import BlobAck, BlobDownMessage, BlobOffer, BlobUpMessage, BlobWant, Event
-from sync.outbox import Backoff, enqueue
+from sync.outbox import Backoff, enqueue, first_unsent
 
 OFFERED_MOST: Final = 64
 """Blobs that wait for an answer; the cloud keeps as many in mind for each device."""
@@ -163,7 +163,11 @@ class BlobSender:
         """Offer what is new, all that is unsettled where nobody answered, or say hello."""
         self._look_at_s = now_s + LOOK_S
         oldest = blob_rows.to_offer(
-            self._conn, now_ms=self._clock.wall_ms(), horizon_ms=_LATEST_MS, most=OFFERED_MOST
+            self._conn,
+            before=first_unsent(self._conn),
+            now_ms=self._clock.wall_ms(),
+            horizon_ms=_LATEST_MS,
+            most=OFFERED_MOST,
         )
         if now_s >= self._repeat_at_s:
             fresh = dict(oldest)

@@ -22,7 +22,7 @@ from sync.errors import IntegrityError
 
 INSTALL_ID: Final = "install_id"
 """Fact of a database: under which name its rows are numbered (`sync.installation`)."""
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 6
 """Number of the last script in `sync/schema`."""
 
 BUSY_TIMEOUT_S: Final = 10.0

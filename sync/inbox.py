@@ -28,7 +28,7 @@ def accept(
         if conn.execute(
             "INSERT INTO inbox (assignment_id, position, state, body, received_at_ms) "
             "SELECT ?, coalesce(max(position), 0) + 1, 'pending', ?, ? FROM inbox "
-            "WHERE true ON CONFLICT (assignment_id) DO NOTHING",
+            "WHERE state = 'pending' ON CONFLICT (assignment_id) DO NOTHING",
             (assignment.id, _ENCODER.encode(assignment), received_at_ms),
         ).rowcount
     )

@@ -30,6 +30,7 @@ __all__ = ["Backoff", "Outbox", "OutboxRow", "create_schema", "depth", "enqueue"
 
 _PRIORITY: Final = {"event": 0, "episode_upload": 1}
 _URGENT: Final = 0
+_NEVER: Final = (1 << 63) - 1
 """Rows of this priority leave whatever else is outstanding."""
 
 
@@ -120,19 +121,46 @@ def _rule_of(message: DurableMessage | EncodedBody) -> DropRule:
 
 def depth(conn: sqlite3.Connection) -> int:
     """Rows that the cloud has not committed yet, parked ones left out."""
-    query = "SELECT count(*) FROM outbox WHERE parked_reason IS NULL"
+    query = (
+        "SELECT items - (SELECT count(*) FROM outbox WHERE parked_reason IS NOT NULL) "
+        "FROM storage WHERE part = 'outbox'"
+    )
     return int(conn.execute(query).fetchone()[0])
 
 
 def oldest(conn: sqlite3.Connection) -> int:
     """The lowest row that is still to be settled; the next one's number where there is none."""
-    row = conn.execute(
-        "SELECT seq FROM outbox WHERE parked_reason IS NULL ORDER BY seq LIMIT 1"
-    ).fetchone()
+    row = _oldest_row(conn)
     if row is not None:
-        return int(row[0])
+        return row[0]
     last = conn.execute("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'").fetchone()
     return 1 if last is None else int(last[0]) + 1
+
+
+def first_unsent(conn: sqlite3.Connection) -> int:
+    """The lowest episode that was never sent: rows leave in order, so none above it was either."""
+    row = conn.execute(
+        "SELECT seq FROM outbox WHERE parked_reason IS NULL AND priority = ? AND attempts = 0 "
+        "ORDER BY seq LIMIT 1",
+        (_PRIORITY["episode_upload"],),
+    ).fetchone()
+    return _NEVER if row is None else int(row[0])
+
+
+def waits_since_ms(conn: sqlite3.Connection) -> int | None:
+    """When the lowest row that is still to be settled was queued, by the device's clock."""
+    row = _oldest_row(conn)
+    return None if row is None else row[1]
+
+
+def _oldest_row(conn: sqlite3.Connection) -> tuple[int, int] | None:
+    """(sequence, created_at_ms) of the lowest row to settle: the first of each priority's first."""
+    query = (
+        "SELECT seq, created_at_ms FROM outbox WHERE parked_reason IS NULL AND priority = ? "
+        "ORDER BY seq LIMIT 1"
+    )
+    firsts = (conn.execute(query, (priority,)).fetchone() for priority in _PRIORITY.values())
+    return min((first for first in firsts if first is not None), default=None)
 
 
 def parked(conn: sqlite3.Connection) -> tuple[tuple[int, str], ...]:
