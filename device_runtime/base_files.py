@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -73,20 +73,31 @@ class BaseFiles:
 class Graph:
     """One graph opened with the values that it computes with."""
 
-    def __init__(self, path: Path, values: Mapping[str, FloatArray], *, threads: int) -> None:
-        """Open the graph in `path`; unknown names and other shapes are errors of onnxruntime's."""
+    def __init__(
+        self,
+        model: Path | bytes,
+        values: Mapping[str, FloatArray],
+        options: onnxruntime.SessionOptions,
+        *,
+        inside: Collection[str] = (),
+    ) -> None:
+        """Open a graph; unknown names and other shapes are errors of onnxruntime's.
+
+        Args:
+            model: an ONNX graph, in a file or in memory.
+            options: of `session_options`; is changed.
+            inside: the values in whose places the graph has others.
+        """
         # The runtime reads these arrays for as long as the graph is open, and does not keep them.
         self._values = {
             name: onnxruntime.OrtValue.ortvalue_from_numpy(value) for name, value in values.items()
         }
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.add_external_initializers(list(self._values), list(self._values.values()))
+        for name in inside:
+            options.add_initializer(name, self._values[name])
+        outside = [name for name in self._values if name not in inside]
+        options.add_external_initializers(outside, [self._values[name] for name in outside])
         self._session = onnxruntime.InferenceSession(
-            path, options, providers=["CPUExecutionProvider"]
+            model, options, providers=["CPUExecutionProvider"]
         )
         self.outputs = tuple(one.name for one in self._session.get_outputs())
 
@@ -96,6 +107,20 @@ class Graph:
         """The outputs named in `wanted`, in that order."""
         found: list[npt.NDArray[np.float32]] = self._session.run(wanted, feed)
         return found
+
+
+def session_options(threads: int) -> onnxruntime.SessionOptions:
+    """How every graph is opened.
+
+    Args:
+        threads: threads within one operation.
+    """
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return options
 
 
 def graph_file(name: str, quantisation: str) -> str:
@@ -204,7 +229,7 @@ def open_graphs(
             name: Graph(
                 base.directory / graph_file(name, quantisation),
                 {one: weights[one] for one in read},
-                threads=threads,
+                session_options(threads),
             )
             for name, read in base.read_by.items()
         }

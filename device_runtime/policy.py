@@ -29,7 +29,8 @@ from device_runtime.base_files import (
     read_base,
     weight_places,
 )
-from device_runtime.errors import InstallError
+from device_runtime.errors import InstallError, PolicyFilesError
+from device_runtime.graph_plans import Plans, open_planned, plans_of
 from device_runtime.loaded_releases import LoadedReleases
 from device_runtime.ports import Decided, PolicyRequest
 from sync.decoding import Batch, Logits, action_of, decide
@@ -145,7 +146,11 @@ class OnnxPolicy(LoadedReleases[OnnxGraphs]):
         self._base = read_base(base_dir)
         self._threads = threads
         self._table = TextTable(self._base.table, most_texts=_MOST_TEXTS)
-        super().__init__(self._opened({}))
+        self._plans: Plans = {}
+        factory = self._opened({})
+        super().__init__(factory)
+        if quantisation == "fp32":
+            self._plans = self._sound_plans(factory)
 
     @property
     def base_digest(self) -> str:
@@ -174,7 +179,10 @@ class OnnxPolicy(LoadedReleases[OnnxGraphs]):
             PolicyFilesError: the base's graphs have gone or changed since they were read.
         """
         graphs = self._opened(tensors)
-        _probe(graphs, self._table.dim)
+        if not all(np.isfinite(one).all() for one in self._probed(graphs)):
+            raise InstallError(
+                "the adapter's outcome is not finite: train it again", reason="not_finite"
+            )
         self.load(release_id, graphs)
 
     def graphs_for(self, release_id: str) -> OnnxGraphs:
@@ -223,10 +231,35 @@ class OnnxPolicy(LoadedReleases[OnnxGraphs]):
         ]
 
     def _opened(self, tensors: Mapping[str, npt.NDArray[np.float32]]) -> OnnxGraphs:
-        graphs = open_graphs(
-            self._base, merged(self._base, tensors), self.quantisation, threads=self._threads
-        )
+        weights = merged(self._base, tensors)
+        if self._plans:
+            graphs = open_planned(self._base, self._plans, weights, threads=self._threads)
+        else:
+            graphs = open_graphs(self._base, weights, self.quantisation, threads=self._threads)
         return OnnxGraphs((graphs[ENCODER], graphs[DECODER]), alone=self.quantisation != "fp32")
+
+    def _sound_plans(self, factory: OnnxGraphs) -> Plans:
+        """The base's plans; none where the base does not act by them as by its files."""
+        base, threads = self._base, self._threads
+        try:
+            plans = plans_of(base, threads=threads)
+            graphs = open_planned(base, plans, base.weights, threads=threads)
+        except PolicyFilesError:  # graphs are opened without plans, too
+            return {}
+        planned = OnnxGraphs((graphs[ENCODER], graphs[DECODER]), alone=False)
+        return plans if _same(self._probed(planned), self._probed(factory)) else {}
+
+    def _probed(self, graphs: OnnxGraphs) -> list[npt.NDArray[np.float32]]:
+        """What one made-up screen gives in every slot: huge values only show in the outcome."""
+        shape = (1, _PROBE_TOKENS)
+        batch = Batch(
+            text=np.ones((*shape, self._table.dim), dtype=np.float32),
+            ids=np.ones((*shape, len(ID_COLUMNS)), dtype=np.int64),
+            bits=np.ones((*shape, len(BIT_COLUMNS)), dtype=np.float32),
+            mask=np.ones(shape, dtype=np.float32),
+        )
+        logits = graphs.decoder(graphs.encoder(batch), np.zeros((1, 1, 2), dtype=np.int64))
+        return [logits.types, logits.pointers, logits.words]
 
 
 def batches(rows: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:
@@ -289,21 +322,7 @@ def _stacked(parts: list[Logits]) -> Logits:
     )
 
 
-def _probe(graphs: OnnxGraphs, width: int) -> None:
-    """Run one made-up screen through every slot: huge values only show in the outcome."""
-    shape = (1, _PROBE_TOKENS)
-    batch = Batch(
-        text=np.ones((*shape, width), dtype=np.float32),
-        ids=np.ones((*shape, len(ID_COLUMNS)), dtype=np.int64),
-        bits=np.ones((*shape, len(BIT_COLUMNS)), dtype=np.float32),
-        mask=np.ones(shape, dtype=np.float32),
-    )
-    logits = graphs.decoder(graphs.encoder(batch), np.zeros((1, 1, 2), dtype=np.int64))
-    if not all(np.isfinite(one).all() for one in _parts(logits)):
-        raise InstallError(
-            "the adapter's outcome is not finite: train it again", reason="not_finite"
-        )
-
-
-def _parts(logits: Logits) -> Iterator[npt.NDArray[np.float32]]:
-    yield from (logits.types, logits.pointers, logits.words)
+def _same(
+    outcome: Sequence[npt.NDArray[np.float32]], other: Sequence[npt.NDArray[np.float32]]
+) -> bool:
+    return all(np.array_equal(one, two) for one, two in zip(outcome, other, strict=True))
