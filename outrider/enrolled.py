@@ -7,14 +7,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from device_runtime.log_rescue import open_log
 from device_runtime.settings import Settings
 from outrider.errors import MisuseError
 from sync.clock import Clock
 from sync.credentials import CA_FILE, CredentialStore, EnrolledTransport
-from sync.database import open_database, read_meta
+from sync.database import read_meta
 from sync.device_link import SERVER_TIME
 from sync.mqtt import MqttAddress, PahoTransport
 from sync.server_clock import ServerClock
+from sync.vocabulary import new_uuid7
 
 if TYPE_CHECKING:
     from sync.ports import Transport
@@ -76,15 +78,17 @@ def transport_of(
 
 
 def server_clock_of(settings: Settings, clock: Clock) -> ServerClock:
-    """The cloud's time, from what an earlier process of the phone heard on."""
-    floor_ms = 0
+    """The cloud's time, from what an earlier process of the phone heard on.
+
+    It is the first to read the phone's database: a damaged one is rescued here.
+
+    Raises: TrajectoryLogError: the database cannot be opened.
+    """
+    said = ""
     if settings.database.is_file():
-        with closing(open_database(settings.database)) as conn:
-            known = conn.execute(
-                "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'wire_meta'"
-            ).fetchone()
-            floor_ms = int(read_meta(conn, SERVER_TIME) or 0) if known else 0
-    return ServerClock(clock, floor_ms=floor_ms)
+        with closing(open_log(settings.database, clock=clock, new_id=new_uuid7)) as log:
+            said = read_meta(log.connection, SERVER_TIME) or ""
+    return ServerClock(clock, floor_ms=int(said) if said.isdecimal() else 0)
 
 
 def _data_of(folder: Path) -> Path:
