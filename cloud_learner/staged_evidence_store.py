@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
-import numpy as np
-from sqlalchemy import Connection, Integer, cast, func, select
-
-from cloud_learner.release_comparison import (
-    Comparison,
-    Floats,
-    Outcomes,
-    PeriodSums,
-    compare,
-    own_past_of,
-    sum_period,
-)
-from cloud_learner.staged_arms import PLAYED, Arms, before_it_began, of_arm, period_of
+from cloud_learner.staged_arms import Arms
 from cloud_learner.staged_bounds import Share
 from cloud_learner.staged_census import Row
 from cloud_learner.staged_gate import ANSWERS, Evidence
@@ -32,11 +20,10 @@ from cloud_learner.staged_phone_store import (
 )
 from cloud_learner.staged_plan import StagedPlan
 from cloud_learner.staged_store import StagedRelease
+from cloud_learner.staged_success_store import read_success
 from cloud_learner.staged_use_store import ArmUse, read_use, shares_of_use, typical_ms
 from cloud_learner.store import Database
-from cloud_learner.tables import EPISODES
 from sync.clock import Clock
-from sync.vocabulary import EndReason
 
 PAST_MS: Final = 7 * 24 * 3600 * 1000
 """How far back a phone's own past goes."""
@@ -59,10 +46,12 @@ class EvidenceStore:
             arms = Arms(staged, phones)
             rows = offered_rows(connection, staged)
             use, control = read_use(connection, arms)
+            comparison, models = read_success(connection, arms, phones, within_ms=PAST_MS)
             return Evidence(
                 new_phones=_new_phones(staged, rows),
                 unanswered=_unanswered(staged.plan, rows, now_ms=now_ms),
-                comparison=_comparison(connection, arms),
+                comparison=comparison,
+                models=models,
                 shares={
                     **_phone_shares(staged.plan, rows, now_ms=now_ms),
                     "silent": _silent(staged, phones, now_ms=now_ms),
@@ -144,74 +133,3 @@ def _idle(
             counted[has_it][0] += played_ms < long_ago_ms
             counted[has_it][1] += 1
     return Share(*counted[True], *counted[False])
-
-
-def _comparison(connection: Connection, arms: Arms) -> Comparison:
-    """Judged episodes of both arms, by phone and template in each stage."""
-    rows = [
-        (arms.index[device_id], template, period, is_candidate, n, successes)
-        for is_candidate in (True, False)
-        for device_id, template, period, n, successes in connection.execute(
-            _judged(period_of(arms.staged)).where(of_arm(arms.staged, is_candidate=is_candidate))
-        )
-        if arms.counts(device_id, period, is_candidate=is_candidate)
-    ]
-    past = _own_past(connection, arms)
-    periods = sorted({row[2] for row in rows})
-    return compare(
-        [_summed([row for row in rows if row[2] == period], past) for period in periods],
-        least_spread=arms.staged.plan.least_spread,
-    )
-
-
-def _judged(period: Any) -> Any:  # SQL expressions
-    """Decided episodes and successes by phone, template and period."""
-    return (
-        select(
-            EPISODES.c.device_id,
-            EPISODES.c.template,
-            period,
-            func.count(),
-            func.sum(cast(EPISODES.c.success.is_(True), Integer)),
-        )
-        .select_from(PLAYED)
-        .where(EPISODES.c.end_reason != EndReason.ENV_ERROR.value, EPISODES.c.success.is_not(None))
-        .group_by(EPISODES.c.device_id, EPISODES.c.template, period)
-    )
-
-
-def _own_past(connection: Connection, arms: Arms) -> Floats:
-    before = before_it_began(arms.staged, PAST_MS)
-    rows = [
-        (arms.index[device_id], template, period, False, n, successes)
-        for device_id, template, period, n, successes in connection.execute(
-            _judged(cast(0, Integer)).where(before)
-        )
-        if device_id in arms.index
-    ]
-    if not rows:
-        return np.zeros(len(arms.index))
-    return own_past_of(_outcomes(rows), len(arms.index))
-
-
-_Cell = tuple[int, str, int, bool, int, int]
-"""Phone, template, period, whether the release played, judged episodes, successes."""
-
-
-def _summed(rows: Sequence[_Cell], past: Floats) -> PeriodSums:
-    return sum_period(_outcomes(rows), past)
-
-
-def _outcomes(rows: Sequence[_Cell]) -> Outcomes:
-    names = {name: at for at, name in enumerate(sorted({row[1] for row in rows}))}
-
-    def column(take: Callable[[_Cell], float]) -> Floats:
-        return np.array([take(row) for row in rows], np.float64)
-
-    return Outcomes(
-        phone=column(lambda row: row[0]).astype(np.int64),
-        stratum=column(lambda row: names[row[1]]).astype(np.int64),
-        is_candidate=column(lambda row: row[3]).astype(np.bool_),
-        n=column(lambda row: row[4]),
-        successes=column(lambda row: row[5]),
-    )

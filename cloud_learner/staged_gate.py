@@ -20,6 +20,8 @@ from cloud_learner.staged_plan import Stage, StagedPlan
 
 HARM_SOUGHT: Final = 0.10
 """The loss that the bound of harm is sharpest for."""
+MODEL_PHONES: Final = 5
+"""Phones of a model in each arm, from which on harm is judged among them alone."""
 ANSWERS: Final = "install_failures"
 """The bound on phones that do not answer: silence counts as failure, and waits until it does."""
 
@@ -40,6 +42,7 @@ class Evidence:
         new_phones: phones that installed it since the stage began.
         unanswered: phones that were told of it and still have time to answer, among all told.
         comparison: of task success, over all stages so far.
+        models: the same among phones of one model, for each model with enough phones to ask.
         shares: what the hard bounds are on, by name.
         latency_ms, control_latency_ms: how long a decision takes in each arm; only told.
     """
@@ -47,6 +50,7 @@ class Evidence:
     new_phones: int = 0
     unanswered: Share = field(default_factory=Share)
     comparison: Comparison = field(default_factory=Comparison)
+    models: Mapping[str, Comparison] = field(default_factory=dict)
     shares: Mapping[str, Share] = field(default_factory=dict)
     latency_ms: float = 0.0
     control_latency_ms: float = 0.0
@@ -64,7 +68,7 @@ class Judgement:
 def judge_stage(plan: StagedPlan, stage: Stage, evidence: Evidence) -> Judgement:
     """What `evidence` says of a release in `stage`; whether it has soaked is not asked here."""
     figures = _figures(plan, stage, evidence)
-    broken = [*_broken(plan, evidence), *_harm(plan, evidence.comparison)]
+    broken = [*_broken(plan, evidence), *_harm(plan, evidence)]
     if broken:
         return Judgement(Answer.STOP, "; ".join(broken), figures)
     missing = [*_missing(plan, stage, evidence), *_not_shown(plan, stage, evidence.comparison)]
@@ -84,14 +88,22 @@ def _broken(plan: StagedPlan, evidence: Evidence) -> list[str]:
     ]
 
 
-def _harm(plan: StagedPlan, comparison: Comparison) -> list[str]:
-    """That the release is shown to be worse, in one line; nothing where it is not."""
-    if comparison.tasks < plan.harm_tasks or comparison.phones < 2:
-        return []
-    highest = comparison.upper(plan.alpha_harm, HARM_SOUGHT)
-    if highest >= 0.0:
-        return []
-    return [f"it is worse by {-comparison.difference:.1%} (at least by {-highest:.1%})"]
+def _harm(plan: StagedPlan, evidence: Evidence) -> list[str]:
+    """That the release is shown to be worse, for all phones or for those of one model."""
+    found = [_worse(plan, evidence.comparison, plan.alpha_harm, "it is")]
+    for model, comparison in evidence.models.items():
+        if min(comparison.phones, comparison.control_phones) >= MODEL_PHONES:
+            alpha = plan.alpha_harm / len(evidence.models)
+            found.append(_worse(plan, comparison, alpha, f"on {model[:40]!r} it is"))
+    return [line for line in found if line]
+
+
+def _worse(plan: StagedPlan, comparison: Comparison, alpha: float, what: str) -> str:
+    """That a difference is shown to be harm, in one line; empty where it is not."""
+    highest = comparison.upper(alpha, HARM_SOUGHT)
+    if comparison.tasks < plan.harm_tasks or comparison.phones < 2 or highest >= 0.0:
+        return ""
+    return f"{what} worse by {-comparison.difference:.1%} (at least by {-highest:.1%})"
 
 
 def _missing(plan: StagedPlan, stage: Stage, evidence: Evidence) -> list[str]:

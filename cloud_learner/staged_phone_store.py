@@ -33,12 +33,14 @@ class ChannelPhone:
     Attributes:
         release_id: what it played with when it last announced itself.
         offered_from: the stage from which on the staged release is offered to it; None so far.
+        model: what it says it is; empty where it does not.
     """
 
     device_id: str
     last_seen_ms: int
     release_id: str
     offered_from: int | None
+    model: str = ""
 
 
 class StagedPhones:
@@ -83,7 +85,13 @@ def channel_phones(connection: Connection, staged: StagedRelease) -> list[Channe
         return known.get(phone.device_id, next(includes, None))
 
     return [
-        ChannelPhone(row["device_id"], row["last_seen_ms"], row["release_id"], offered_from(phone))
+        ChannelPhone(
+            device_id=row["device_id"],
+            last_seen_ms=row["last_seen_ms"],
+            release_id=row["release_id"],
+            offered_from=offered_from(phone),
+            model=phone.attributes.get("model", ""),
+        )
         for row, phone in channel_rows(connection, staged.channel)
     ]
 

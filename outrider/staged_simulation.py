@@ -29,7 +29,7 @@ from cloud_learner.staged_bounds import (
     share_by_phone,
     slowed_share,
 )
-from cloud_learner.staged_gate import ANSWERS, Evidence
+from cloud_learner.staged_gate import ANSWERS, MODEL_PHONES, Evidence
 from cloud_learner.staged_offer import with_fair_seed
 from cloud_learner.staged_plan import DAY_S, HOUR_S, StagedPlan, default_stages
 from cloud_learner.staged_release import (
@@ -245,15 +245,25 @@ class _Run:
             new_phones=int(np.count_nonzero(ever & (self.stage_of == self.state.stage))),
             unanswered=self._unanswered(),
             comparison=self._comparison(),
+            models=self._models(),
             shares=self._phone_shares() | self._use_shares() | {"idle": self._idle()},
         )
 
-    def _comparison(self) -> Comparison:
+    def _comparison(self, among: Flags | None = None) -> Comparison:
         sums = [
-            sum_period(_outcomes(period.came, arm), self.past)
+            sum_period(_outcomes(period.came, arm, among), self.past)
             for period, arm in zip(self.periods, self._arms(), strict=True)
         ]
         return compare(sums, least_spread=self.plan.least_spread)
+
+    def _models(self) -> dict[str, Comparison]:
+        """The comparison among the phones of each model."""
+        is_of_it = self.players.is_of_model
+        return {
+            model: self._comparison(among)
+            for model, among in (("one", is_of_it), ("other", ~is_of_it))
+            if np.count_nonzero(among) >= 2 * MODEL_PHONES
+        }
 
     def _arms(self) -> Iterator[Flags]:
         """Who is in the arm of the release in each period, bool [K]."""
@@ -354,15 +364,16 @@ class _Run:
         return advance_staged(self.plan, self.state, event, round(self.now_s * 1000)).state
 
 
-def _outcomes(played: Played, is_candidate: Flags) -> Outcomes:
-    """Judged episodes as the comparison reads them."""
+def _outcomes(played: Played, is_candidate: Flags, among: Flags | None = None) -> Outcomes:
+    """Judged episodes as the comparison reads them; of some phones, or of all."""
     phones, groups = played.n.shape
+    counts = np.repeat(np.ones(phones, bool) if among is None else among, groups)
     return Outcomes(
         phone=np.repeat(np.arange(phones), groups),
         stratum=np.tile(np.arange(groups), phones),
         is_candidate=np.repeat(is_candidate, groups),
-        n=played.n.ravel(),
-        successes=played.successes.ravel(),
+        n=played.n.ravel() * counts,
+        successes=played.successes.ravel() * counts,
     )
 
 

@@ -154,7 +154,11 @@ class Played:
 
 
 class Players:
-    """Phones, each as able, as fast and as busy as it is."""
+    """Phones, each as able, as fast and as busy as it is.
+
+    Attributes:
+        is_of_model: bool [K], which ones are of the model that a release may be bad on.
+    """
 
     def __init__(
         self, world: World, scenario: Scenario, size: int, random: np.random.Generator
@@ -162,9 +166,9 @@ class Players:
         self._world, self._scenario, self._random = world, scenario, random
         self._rate = random.gamma(2.0, world.tasks_per_day / 2.0, size)
         self._ability = random.normal(0.0, world.between_phones, size)
-        is_of_model = random.random(size) < world.model
+        self.is_of_model = random.random(size) < world.model
         self._change = scenario.effect + random.normal(0.0, world.interaction, size)
-        self._change += is_of_model * scenario.model_effect
+        self._change += self.is_of_model * scenario.model_effect
         self._is_idled = random.random(size) < scenario.idles
         self._is_broken = random.random(size) < world.broken
         is_slow = random.random(size) < world.slow

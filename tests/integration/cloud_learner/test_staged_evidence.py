@@ -93,6 +93,24 @@ def test_phones_that_take_ten_times_as_long_to_decide_stop_it(fleet):
     assert "slowed" in fleet.why(StagedPhase.ROLLING_BACK)
 
 
+def test_phones_of_each_common_model_are_compared_among_themselves(fleet):
+    device_rows(fleet, attributes={"model": "a"})
+    with fleet.database.write() as connection:
+        names = sorted(fleet.phones)
+        is_other = DEVICES.c.device_id.in_(names[::3])
+        connection.execute(update(DEVICES).where(is_other).values(attributes={"model": "b"}))
+        rare = DEVICES.c.device_id == names[1]
+        connection.execute(update(DEVICES).where(rare).values(attributes={"model": "c"}))
+    fleet.hour(3, times=2)
+
+    found = fleet.evidence.evidence(fleet.store.get("r2"))
+
+    assert set(found.models) == {"a", "b"}
+    of_all, of_both = found.comparison, list(found.models.values())
+    assert 0 < sum(one.tasks for one in of_both) <= of_all.tasks
+    assert sum(one.phones for one in of_both) in {of_all.phones, of_all.phones - 1}
+
+
 def test_a_revoked_phone_is_waited_for_by_nobody(fleet):
     fleet.hour(3, times=2)
     device_rows(fleet)

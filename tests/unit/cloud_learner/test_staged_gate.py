@@ -71,6 +71,24 @@ def test_few_tasks_or_one_phone_never_show_harm():
     assert judged(comparison=replace(sure, tasks=100)).answer is Answer.STOP
 
 
+def test_harm_on_one_model_stops_it_where_enough_phones_of_the_model_show_it():
+    fine, bad = Comparison(0.0, 1e-4, 4000, 4000, 50, 500), Comparison(-0.3, 1e-3, 300, 300, 5, 50)
+
+    judgement = judged(models={"old": bad, "new": fine})
+    assert judgement.answer is Answer.STOP
+    assert "on 'old' it is worse by 30.0%" in judgement.reason
+    assert judged(models={"old": replace(bad, phones=4), "new": fine}).answer is Answer.GO_ON
+    assert judged(models={"old": replace(bad, variance=0.01), "new": fine}).answer is Answer.GO_ON
+
+
+def test_the_more_models_are_asked_the_more_each_must_show():
+    nearly = Comparison(-0.15, 0.036**2, 300, 3000, 20, 500)
+
+    assert judged(models={"m": nearly}).answer is Answer.STOP
+    many = {f"m{at}": GOOD.comparison for at in range(40)}
+    assert judged(models={**many, "m": nearly}).answer is Answer.GO_ON
+
+
 @pytest.mark.parametrize("name", sorted(LIMITS))
 def test_each_bound_stops_a_release_that_is_far_beyond_it(name):
     judgement = with_share(name, Share(600, 1000, 0, 1000))

@@ -36,6 +36,14 @@ def test_a_release_that_is_bad_in_any_one_way_is_taken_back_early(name):
     assert ending.reached < 0.12 * 300
 
 
+def test_a_release_that_is_bad_on_one_model_only_is_taken_back():
+    world = replace(BUSY, model=0.2)
+
+    ending = simulate(SimulatedFleet(300, world), KNOWN["bad_on_one_model"], 5)
+
+    assert ending.phase is StagedPhase.ROLLED_BACK
+
+
 def test_phones_that_are_broken_or_slow_anyway_do_not_stop_a_good_release():
     world = replace(BUSY, broken=0.15, slow=0.15)
 
