@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import typer
 
 from outrider.errors import MisuseError
-from outrider.options import Json
+from outrider.options import Json, fleet_option
 from outrider.output import Output
 
 PLUGIN: Final = Path("/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so")
@@ -48,7 +48,7 @@ def write_config(
     device: Annotated[
         list[str] | None, typer.Option("--device", metavar="NAME", help="A device; repeat it.")
     ] = None,
-    fleet: Annotated[str, typer.Option("--fleet", help="Name of the fleet.")] = "home",
+    fleet: Annotated[str, fleet_option("Name of the fleet.")] = "home",
     host: Annotated[str, typer.Option("--host", help="Where the broker listens.")] = "0.0.0.0",  # noqa: S104 - a broker for phones
     port: Annotated[
         int | None, typer.Option("--port", min=1, max=65535, help="1883, or 8883 with TLS.")
@@ -80,8 +80,8 @@ def write_config(
     Permissions are made from the table of topics. A folder that holds files already is refused.
     """
     _check(make, mtls=mtls, dynsec=dynsec, tls=(certificate, key, client_authority))
-    if out_dir.is_dir() and any(out_dir.iterdir()):
-        raise MisuseError(f"{out_dir} is not empty: choose another folder")
+    _require_lines(host, run_as, folder, out_dir, certificate, key, client_authority)
+    _require_empty(out_dir)
     passwords = _passwords(data, fleet, device or [])
     wanted = _Wanted(
         fleet=fleet,
@@ -110,6 +110,19 @@ def write_config(
     out.summary(broker=make.value, files=len(files), accounts=0 if mtls else len(passwords))
 
 
+def _require_lines(*given: str | Path | None) -> None:
+    for text in map(str, given):
+        if not text.isprintable():
+            raise MisuseError(f"{text!r} cannot stand in a line of a file: leave line breaks out")
+
+
+def _require_empty(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise MisuseError(f"{folder} is no folder: choose another name")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise MisuseError(f"{folder} is not empty: choose another folder")
+
+
 def _check(
     make: Make, *, mtls: bool, dynsec: bool, tls: tuple[Path | None, Path | None, Path | None]
 ) -> None:
@@ -131,7 +144,13 @@ def _passwords(data: Path | None, fleet: str, devices: list[str]) -> dict[str, s
 
     known: Mapping[str, str] = {}
     if data is not None:
-        known = load_state(data / "broker" / STATE_FILE, fleet).passwords
+        file = data / "broker" / STATE_FILE
+        if not file.is_file():
+            raise MisuseError(
+                f"{data} holds no broker's accounts: outrider broker run makes them; leave --data "
+                "out for new ones"
+            )
+        known = load_state(file, fleet).passwords
     try:
         names = {*known, *RESERVED, *(check_device_id(one) for one in devices)}
     except ValueError as error:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from outrider.broker import Make
-from outrider.options import Json
+from outrider.options import Json, fleet_option
 from outrider.output import Output
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def run_broker(
     make: Annotated[
         Make, typer.Option("--make", help="Which broker; a folder stays with its first.")
     ] = Make.NATS,
-    fleet: Annotated[str, typer.Option("--fleet", help="Name of the fleet.")] = "home",
+    fleet: Annotated[str, fleet_option("Name of the fleet.")] = "home",
     port: Annotated[
         int,
         typer.Option("--port", min=0, max=65535, help="Its port; 0 takes the one of before."),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from outrider.errors import CommandError, MisuseError
-from outrider.options import Json
+from outrider.options import Json, fleet_option
 from outrider.output import Output
 
 if TYPE_CHECKING:
@@ -61,9 +61,7 @@ def check_conformance(
             help="A device's account, twice: NAME=PASSWORD_FILE or NAME=CERTIFICATE:KEY.",
         ),
     ] = None,
-    fleet: Annotated[
-        str, typer.Option("--fleet", help="The fleet whose topics are used.")
-    ] = "home",
+    fleet: Annotated[str, fleet_option("The fleet whose topics are used.")] = "home",
     protocol: Annotated[
         Versions, typer.Option("--protocol", help="Versions of MQTT to check.")
     ] = Versions.V3_1_1,

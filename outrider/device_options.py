@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from device_runtime.screen_reading_when import When
+from outrider.options import fleet_option
 
 DataDir = Annotated[Path, typer.Option("--data", help="Folder that holds everything of a fleet.")]
 DeviceName = Annotated[str, typer.Option("--id", help="The device's name in the fleet.")]
@@ -16,7 +17,7 @@ Credentials = Annotated[
     Path | None,
     typer.Option("--credentials", help="File with the broker's password for this device."),
 ]
-Fleet = Annotated[str | None, typer.Option("--fleet", help="Name of the fleet in the topics.")]
+Fleet = Annotated[str | None, fleet_option("Name of the fleet in the topics.")]
 Channel = Annotated[str | None, typer.Option("--channel", help="Release channel to follow.")]
 BaseDir = Annotated[
     Path | None, typer.Option("--base", help="Exported base network; DATA/base by default.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -32,6 +32,22 @@ Quantisation = Annotated[
     QuantisationChoice,
     typer.Option("--quantisation", help="The base's graphs: fp32, or int8 (faster where large)."),
 ]
+
+
+def fleet_option(help_text: str) -> Any:  # typer.Option's own type
+    """The option --fleet; what cannot be a level of a topic is misuse."""
+    return typer.Option("--fleet", help=help_text, callback=_checked_fleet)
+
+
+def _checked_fleet(name: str | None) -> str | None:
+    from sync.topics import check_name
+
+    if name is not None:
+        try:
+            check_name(name, "fleet")
+        except ValueError as error:
+            raise MisuseError(str(error)) from error
+    return name
 
 
 def chosen_parts(given: str, known: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from outrider.errors import CommandError, MisuseError
-from outrider.options import Json
+from outrider.options import Json, fleet_option
 from outrider.output import Output
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ Broker = Annotated[
 Credentials = Annotated[
     Path | None, typer.Option("--credentials", help="File with the owner's password there.")
 ]
-Fleet = Annotated[str, typer.Option("--fleet", help="Name of the fleet in the topics.")]
+Fleet = Annotated[str, fleet_option("Name of the fleet in the topics.")]
 
 
 def stop_phone(

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from outrider.broker import PLUGIN
 from outrider.cli import build_app
+from outrider.errors import MisuseError
 from sync.broker_server import wait_for
 from sync.clock import SystemClock
 from sync.credentials import CredentialStore, EnrolledTransport
@@ -157,11 +158,16 @@ def test_files_are_for_their_owners_eyes(tmp_path):
         ("mosquitto", "--mtls", "--dynsec"),
         ("mosquitto", "--device", "cloud"),
         ("mosquitto", "--device", "a.b"),
+        ("mosquitto", "--fleet", "a/b"),
+        ("nats", "--fleet", ""),
+        ("mosquitto", "--host", "x\nuser root"),
+        ("mosquitto", "--run-as", "x\nallow_anonymous true"),
+        ("mosquitto", "--data", "/nowhere"),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_writes_nothing(tmp_path, arguments):
     done = run("broker", "config", *arguments, "--out", tmp_path / "out")
-    assert done.exit_code != 0
+    assert isinstance(done.exception, MisuseError)
     assert not (tmp_path / "out").exists()
 
 
