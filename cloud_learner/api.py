@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -18,6 +19,7 @@ from cloud_learner.api_guard import guard
 from cloud_learner.api_reports import Sources
 from cloud_learner.blob_store import BlobStore
 from cloud_learner.enroller import Enroller
+from cloud_learner.errors import StoreUnavailableError
 from cloud_learner.fleet_desk import FleetDesk
 from cloud_learner.lineage_store import LineageStore
 from cloud_learner.staged_desk import StagedDesk
@@ -25,6 +27,7 @@ from cloud_learner.tokens import Scope
 from sync.clock import Clock
 from sync.errors import BrokerError, RejectedError, TransientError
 
+_log = structlog.get_logger()
 _STATUS = {
     "unknown": 404,
     "conflict": 409,
@@ -110,4 +113,9 @@ def _malformed(_request: Request, error: Exception) -> Response:
 
 
 def _unavailable(_request: Request, error: Exception) -> Response:
+    if isinstance(error, StoreUnavailableError):  # it names the server and its user: for us only
+        _log.warning("store_unavailable", error=str(error))
+        return JSONResponse(
+            {"detail": "the cloud's database cannot be used now; retry"}, status_code=503
+        )
     return JSONResponse({"detail": str(error)}, status_code=503)

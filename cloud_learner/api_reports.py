@@ -11,11 +11,12 @@ from dataclasses import asdict, dataclass
 from typing import Annotated
 
 import msgspec
+import structlog
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
 from cloud_learner.api_guard import guard
-from cloud_learner.errors import UnknownRowError
+from cloud_learner.errors import StoreUnavailableError, UnknownRowError
 from cloud_learner.fleet_desk import FleetDesk
 from cloud_learner.release_store import ReleaseRow, ReleaseStore
 from cloud_learner.report_store import EpisodeFilter, Fields, ReportStore
@@ -23,6 +24,7 @@ from cloud_learner.summary import JsonObject, curve
 from cloud_learner.tokens import Scope, TokenFile
 from sync.cloud_link import CloudCounters
 
+_log = structlog.get_logger()
 Limit = Annotated[int, Query(ge=1, le=1000)]
 After = Annotated[int, Query(ge=0)]
 
@@ -56,13 +58,20 @@ def open_routes(parts: Sources) -> APIRouter:
     def health() -> Response:
         """Whether the service can do its work: database and broker."""
         connected = parts.broker_connected()
-        found = parts.reports.campaign()
+        found, reachable = None, True
+        try:
+            found = parts.reports.campaign()
+        except StoreUnavailableError as error:
+            _log.warning("store_unavailable", error=str(error))
+            reachable = False
+        is_well = connected and reachable
         content = {
-            "status": "ok" if connected else "degraded",
+            "status": "ok" if is_well else "degraded",
             "broker_connected": connected,
+            "database_reachable": reachable,
             "phase": None if found is None else found[1].phase.value,
         }
-        return JSONResponse(content, status_code=200 if connected else 503)
+        return JSONResponse(content, status_code=200 if is_well else 503)
 
     @router.get("/metrics")
     def metrics() -> Response:

@@ -20,8 +20,9 @@ from cloud_learner.checkpoints import Checkpoint, load_checkpoint
 from cloud_learner.compute import compute_on
 from cloud_learner.corrections import Corrections
 from cloud_learner.delivery import AdapterExport, Delivery
+from cloud_learner.errors import SettingsError
 from cloud_learner.families import Base, Replica, family_of
-from cloud_learner.learner_settings import LearnerSettings
+from cloud_learner.learner_settings import LearnerSettings, group_size_of
 from cloud_learner.learner_store import AdapterKind, CampaignView, LearnerEpisode, LearnerStore
 from cloud_learner.learning import Learning
 from cloud_learner.picture_patience import PicturePatience
@@ -108,8 +109,14 @@ class Learner:
         return self._store.campaign().phase in {"show", "finished"}
 
     def poll(self) -> bool:
-        """Do what the campaign's phase asks for; whether anything was done. Call it repeatedly."""
+        """Do what the campaign's phase asks for; whether anything was done. Call it repeatedly.
+
+        Raises:
+            SettingsError: the campaign does not play what this learner learns from.
+            CheckpointError: what it goes on from is missing, or another algorithm's.
+        """
         campaign = self._store.campaign()
+        self._require_groups(campaign)
         match campaign.phase:
             case "demonstrate":
                 return self._read_demonstrations(campaign)
@@ -125,6 +132,16 @@ class Learner:
     def save(self) -> None:
         """Write the checkpoint: when the process ends."""
         self._delivery.save()
+
+    def _require_groups(self, campaign: CampaignView) -> None:
+        """Refuse a campaign in which no two episodes can be compared, if that is how we learn."""
+        size = group_size_of(self._settings)
+        if campaign.phase and campaign.group_size == 1 < size:
+            raise SettingsError(
+                f"{self._settings.name} compares groups of {size} episodes, and this campaign "
+                f"plays each task alone: begin one with `outrider cloud serve --group-size {size}` "
+                "and another data folder, or take another --learner"
+            )
 
     # phases
 

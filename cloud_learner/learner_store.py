@@ -21,6 +21,7 @@ from cloud_learner.errors import AdapterRejectedError
 from cloud_learner.lineage_store import record_trained
 from cloud_learner.settings import CampaignSettings
 from cloud_learner.store import Database, insert_new, one, row_count, training_env_steps, upsert
+from cloud_learner.store_patience import Wait, give_up, patiently
 from cloud_learner.tables import (
     ADAPTERS,
     CAMPAIGN,
@@ -109,6 +110,7 @@ class CampaignView:
         env_steps_target, env_steps: training steps wanted, and stored so far.
         learn_left_s: active seconds in which training episodes are still issued.
         promoted_release, warm_up_release: release ids; "" where there is none yet.
+        group_size: training episodes in a row that play one task.
     """
 
     phase: str
@@ -120,6 +122,7 @@ class CampaignView:
     learn_left_s: float
     promoted_release: str
     warm_up_release: str
+    group_size: int = 1
 
     @property
     def anchored_app(self) -> str:
@@ -148,13 +151,18 @@ class LearnerStore:
     Args:
         database: opened with `migrate=False`; the service brings the tables up to date.
         adapters_dir: where adapter files lie, `NAME.bin`.
+        wait: how calls wait where the database is away; they raise at once by default.
     """
 
-    def __init__(self, database: Database, *, adapters_dir: Path, clock: Clock) -> None:
+    def __init__(
+        self, database: Database, *, adapters_dir: Path, clock: Clock, wait: Wait = give_up
+    ) -> None:
         self._database = database
+        self._wait = wait
         self._adapters_dir = adapters_dir
         self._clock = clock
 
+    @patiently
     def campaign(self) -> CampaignView:
         """Where the campaign stands now."""
         with self._database.read() as connection:
@@ -175,8 +183,10 @@ class LearnerStore:
             learn_left_s=max(0.0, settings.learn_until_s - row.active_s),
             promoted_release=state["promoted"],
             warm_up_release=state["warm_up_release"],
+            group_size=settings.group_size,
         )
 
+    @patiently
     def episodes_after(
         self,
         row: int,
@@ -192,6 +202,7 @@ class LearnerStore:
             rows = connection.execute(statement).all()
         return [_learner_episode(one) for one in rows]
 
+    @patiently
     def judged_after(
         self,
         late_row: int,
@@ -224,28 +235,33 @@ class LearnerStore:
             rows = connection.execute(statement).all()
         return [LateEpisode(int(one.late_row), _learner_episode(one)) for one in rows]
 
+    @patiently
     def newest_judged(self) -> int:
         """`LateEpisode.late_row` of the newest verdict so far; 0 where there is none."""
         with self._database.read() as connection:
             return int(one(connection, select(func.max(LATE_VERDICTS.c.row))) or 0)
 
+    @patiently
     def left_out_devices(self) -> frozenset[str]:
         """Devices whose episodes are not to be trained on: they were revoked with their data."""
         with self._database.read() as connection:
             return frozenset(map(str, connection.execute(_left_out()).scalars()))
 
+    @patiently
     def rows_of(self, device_ids: Collection[str]) -> frozenset[int]:
         """Rows of all episodes of some devices."""
         statement = select(EPISODES.c.row).where(EPISODES.c.device_id.in_(sorted(device_ids)))
         with self._database.read() as connection:
             return frozenset(map(int, connection.execute(statement).scalars()))
 
+    @patiently
     def template_apps(self) -> dict[str, str]:
         """App of every template that some phone announced."""
         with self._database.read() as connection:
             announced = connection.execute(select(PHONES.c.templates)).scalars().all()
         return {entry["name"]: entry["app"] for entries in announced for entry in entries}
 
+    @patiently
     def report(
         self,
         *,
@@ -285,6 +301,7 @@ class LearnerStore:
                     )
                 )
 
+    @patiently
     def deliver_adapter(
         self,
         data: bytes,
@@ -344,6 +361,7 @@ class LearnerStore:
             # also where it exists: a learner that died then learns from the same rows, or more
             record_trained(connection, name, learnt_rows)
 
+    @patiently
     def adapters(self) -> list[AdapterRow]:
         """Every delivered adapter in order of delivery, with the newest release made of it."""
         joined = ADAPTERS.outerjoin(RELEASES, RELEASES.c.adapter == ADAPTERS.c.name)
@@ -370,6 +388,7 @@ class LearnerStore:
             for row in newest.values()
         ]
 
+    @patiently
     def release_adapters(self) -> dict[str, str]:
         """Name of the adapter behind every release id: whose W acted in a step."""
         with self._database.read() as connection:

@@ -150,7 +150,7 @@ class Learning:
         Returns: True where an earlier process had begun to learn: episodes that it had read are
         to be given to `remember` again.
 
-        Raises: CheckpointError: what it had learnt is not this algorithm's.
+        Raises: CheckpointError: what it had learnt is not this algorithm's, or nobody kept it.
         """
         if self._algorithm is not None or self._control is not None:
             return False
@@ -158,6 +158,11 @@ class Learning:
         if self.settings.algorithm is None:
             self._control = self._imitate(self.settings.control)
             return False
+        if not self.warmed:
+            raise CheckpointError(
+                "the campaign learns already, and no checkpoint tells of its warm-up: put the "
+                "folder of checkpoints back, or begin a campaign with another data folder"
+            )
         reference = self.family.adapted(self.settings.rank)
         _restore(reference, self.state.reference)
         reference.requires_grad_(requires_grad=False)

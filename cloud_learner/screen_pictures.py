@@ -13,6 +13,7 @@ from pathlib import Path
 from sqlalchemy import select
 
 from cloud_learner.store import Database
+from cloud_learner.store_patience import Wait, give_up, patiently
 from cloud_learner.tables import BLOBS, EPISODE_SCREENS, EPISODES
 from sync.blob_folder import BlobFolder
 from sync.blob_shelf import BlobState
@@ -25,16 +26,19 @@ class ScreenPictures:
 
     Args:
         directory: of the blobs.
+        wait: how reads wait where the database is away; they raise at once by default.
     """
 
-    def __init__(self, database: Database, directory: Path) -> None:
+    def __init__(self, database: Database, directory: Path, *, wait: Wait = give_up) -> None:
         self._database = database
+        self._wait = wait
         self._folder = BlobFolder(directory)
 
     def of(self, episode: Episode) -> Pictures:
         """The pictures of an episode's screens."""
         return partial(self.read, episode.id)
 
+    @patiently
     def read(self, episode_id: EpisodeId, screen: str) -> bytes | None:
         """The file of a screen's picture; None where it has not arrived, or is damaged."""
         statement = (

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from queue import SimpleQueue
 from random import Random
 
 import structlog
@@ -44,6 +45,7 @@ from cloud_learner.staged_store import StagedStore
 from cloud_learner.store import Database, sqlite_url
 from cloud_learner.summary import JsonObject, summarise
 from cloud_learner.tokens import TokenFile
+from sync.boot_watch import Double
 from sync.clock import Clock
 from sync.errors import TransientError
 from sync.ports import Transport
@@ -52,6 +54,8 @@ from sync.update_pack import RepositoryFiles
 
 _log = structlog.get_logger()
 _API_STOP_S = 5.0
+_TELL_AGAIN_S = 60.0
+"""After which a tick that cannot be made is told of again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +104,12 @@ class CloudService:
         self._tell = tell
         self._clock = edges.clock
         url = settings.database_url or sqlite_url(settings.cloud_dir / "cloud.db")
-        self._database = Database(url)
+        self._database = Database(url, sole=True)
         self._reports = ReportStore(self._database)
         self._releases = ReleaseStore(self._database)
         self._desk = FleetDesk(self._database, clock=edges.clock, new_id=edges.new_id)
+        self._tell_again_at_s = 0.0
+        self._doubles: SimpleQueue[Double] = SimpleQueue()
         self._admission = edges.admission or Admission(fleet=settings.fleet, broker_url="")
         ingest = Ingest(self._database, clock=edges.clock)
         self._blobs = BlobStore(
@@ -116,7 +122,7 @@ class CloudService:
             ingest=ingest.commit,
             files=RepositoryFiles(settings.tuf_dir),
             dead_letter=ingest.bury,
-            doubled=self._desk.store.note_double,
+            doubled=self._doubles.put,
             blobs=self._blob_intake.take,
             clock=edges.clock,
             random=edges.random,
@@ -208,10 +214,15 @@ class CloudService:
         return int(listening.getsockname()[1])
 
     def run(self, stop: threading.Event, *, until_finished: bool = False) -> None:
-        """Direct the campaign until `stop` is set, or until it is finished where that is wanted."""
+        """Direct the campaign until `stop` is set, or until it is finished where that is wanted.
+
+        Raises: StoreInUseError: another service took the database while it was away.
+        """
         told_s = self._clock.monotonic_s()
         while not stop.is_set():
             try:
+                self._database.check_sole()
+                self._note_doubles()
                 self._director.tick()
                 self._staged.tick()
                 self._publishing.renew()
@@ -219,14 +230,32 @@ class CloudService:
                 if self._clock.monotonic_s() - told_s >= self._settings.progress_s:
                     told_s = self._clock.monotonic_s()
                     self._tell(self._progress())
+                self._tell_again_at_s = 0.0
             except TransientError as error:
-                _log.warning("tick_postponed", error=str(error))
+                self._tell_postponed(error)
             if until_finished and self.phase is Phase.FINISHED:
                 stop.wait(self._settings.linger_s)
                 return
             self._session.stats()  # raises where the session's thread ended by an error
             self._blob_intake.stats()  # as above
             stop.wait(self._settings.tick_s)
+
+    def _tell_postponed(self, error: TransientError) -> None:
+        """Log why nothing is directed now: once, and again while it stays so."""
+        now_s = self._clock.monotonic_s()
+        if now_s >= self._tell_again_at_s:
+            self._tell_again_at_s = now_s + _TELL_AGAIN_S
+            _log.warning("tick_postponed", error=str(error))
+
+    def _note_doubles(self) -> None:
+        """Raise the alarms that the session told of; its thread waits for no database."""
+        while not self._doubles.empty():
+            double = self._doubles.get()
+            try:
+                self._desk.store.note_double(double)
+            except TransientError:
+                self._doubles.put(double)
+                raise
 
     def _progress(self) -> Progress:
         state = self._director.state

@@ -14,9 +14,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, func, select
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError
 
 from cloud_learner import store_schema
-from cloud_learner.store_engine import WRITES, open_engine, reading_options, translated
+from cloud_learner.errors import SettingsError
+from cloud_learner.store_engine import WRITES, open_engine, reading_options, said_by, translated
 from cloud_learner.store_lock import ServiceLock
 from cloud_learner.tables import COUNTERS, EPISODES
 from sync.vocabulary import EndReason, Purpose
@@ -55,8 +57,12 @@ class Database:
             self._lock = ServiceLock(self.engine) if sole else None
             with translated():
                 (store_schema.migrate if migrate else store_schema.check)(self.engine)
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if isinstance(error, DBAPIError):  # no server said it: an option that there is not
+                raise SettingsError(
+                    f"no database can be opened so ({said_by(error)}): correct --database"
+                ) from error
             raise
 
     @property

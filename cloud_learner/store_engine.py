@@ -123,6 +123,11 @@ def translated() -> Iterator[None]:
         raise ours from error
 
 
+def said_by(error: DBAPIError) -> str:
+    """What a driver says, in one line."""
+    return " ".join(str(error.orig).split())
+
+
 def as_json(value: object) -> str:
     """A value as JSON, which has no word for what is no number: null, as PostgreSQL wants it."""
     try:
@@ -196,7 +201,7 @@ def _begin_postgresql(connection: Connection) -> None:
 
 
 def _in_our_words(error: DBAPIError) -> Exception | None:
-    said, state = " ".join(str(error.orig).split()), getattr(error.orig, "sqlstate", None)
+    said, state = said_by(error), getattr(error.orig, "sqlstate", None)
     file_state = getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
     if isinstance(error, DataError | IntegrityError):
         return None

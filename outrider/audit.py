@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from outrider.errors import CommandError, MisuseError
+from outrider.cloud_database import CloudDatabase, cloud_database
+from outrider.errors import CommandError
 from outrider.options import Json
 from outrider.output import Output
 from outrider.phone_folders import PHONES, phone_folders
@@ -18,31 +16,21 @@ from outrider.runs import Data, data_folder
 def audit_fleet(
     *,
     data: Data = None,
-    database: Annotated[
-        str | None, typer.Option("--database", help="Database URL; DATA/cloud/cloud.db if not set.")
-    ] = None,
+    database: CloudDatabase = None,
     json: Json = False,
 ) -> None:
     """Compare the cloud's store with the phones' own logs, episode by episode."""
     from cloud_learner.audit import audit
     from cloud_learner.report_store import ReportStore
-    from cloud_learner.settings import ServiceSettings
-    from cloud_learner.store import Database, sqlite_url
 
     data = data_folder(data)
-    file = ServiceSettings(data_dir=data).cloud_dir / "cloud.db"
-    if database is None and not file.is_file():
-        raise MisuseError(f"{data} holds no cloud database; name another folder with --data")
     out = Output(json_lines=json)
-    opened = Database(database or sqlite_url(file), migrate=False)
-    try:
+    with cloud_database(data, database) as opened:
         found = audit(
             ReportStore(opened),
             data / PHONES,
             installed={folder.name: _digest(folder) for folder in phone_folders(data)},
         )
-    finally:
-        opened.close()
     for difference in found.differences:
         out.event("difference", **asdict(difference))
     for episode_id in found.trained_on_test:

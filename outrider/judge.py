@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from outrider.cloud_database import CloudDatabase, cloud_database
 from outrider.errors import CommandError, MisuseError
 from outrider.options import Json
 from outrider.output import Output
@@ -47,15 +48,12 @@ Screen = Annotated[
 TokenBudget = Annotated[
     int | None, typer.Option("--token-budget", min=0, help="Tokens over all runs at most.")
 ]
-Database = Annotated[
-    str | None, typer.Option("--database", help="Database URL; DATA/cloud/cloud.db if not set.")
-]
 
 
 def run_judge(
     *,
     data: Annotated[Path, typer.Option("--data", help="Folder of the fleet.")],
-    database: Database = None,
+    database: CloudDatabase = None,
     url: Url = None,
     model: Model = None,
     key_file: KeyFile = None,
@@ -86,7 +84,7 @@ def run_judge(
     )
     totals = RunTotals()
     with (
-        _store(data, database) as opened,
+        cloud_database(data, database) as opened,
         _model_judge(settings, data, opened) as (judge, ledger, budget),
         stop_on_signals() as stop,
     ):
@@ -318,22 +316,3 @@ def _key(settings: JudgeSettings) -> str:
         return read_key(settings.key_file)
     except SettingsError as error:
         raise MisuseError(str(error)) from error
-
-
-@contextmanager
-def _store(data: Path, database: str | None) -> Iterator[OpenDatabase]:
-    """The cloud's database.
-
-    Raises: MisuseError: the folder holds none.
-    """
-    from cloud_learner.settings import ServiceSettings
-    from cloud_learner.store import Database, sqlite_url
-
-    file = ServiceSettings(data_dir=data).cloud_dir / "cloud.db"
-    if database is None and not file.is_file():
-        raise MisuseError(f"{data} holds no cloud database; name another folder with --data")
-    opened = Database(database or sqlite_url(file), migrate=False)
-    try:
-        yield opened
-    finally:
-        opened.close()

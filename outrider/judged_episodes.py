@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+from outrider.cloud_database import cloud_database, has_database
 from outrider.errors import CommandError, MisuseError
 from outrider.phone_folders import PHONES
 
@@ -60,14 +60,11 @@ def _in_logs(data: Path) -> Iterator[Truth]:
 
 def _in_store(data: Path) -> Iterator[Truth]:
     from cloud_learner.report_store import ReportStore
-    from cloud_learner.settings import ServiceSettings
-    from cloud_learner.store import Database, sqlite_url
     from sync.vocabulary import VerdictSource
 
-    file = ServiceSettings(data_dir=data).cloud_dir / "cloud.db"
-    if not file.is_file():
+    if not has_database(data, None):
         raise MisuseError(f"{data} holds no phone that ever ran; name another folder with --data")
-    with closing(Database(sqlite_url(file), migrate=False)) as opened:
+    with cloud_database(data) as opened:
         for stored in ReportStore(opened).stored_episodes():
             for row in stored.verdicts:
                 if row["source"] == VerdictSource.CODE.value and row["score"] is not None:

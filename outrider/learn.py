@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from outrider.cloud_database import CloudDatabase, cloud_database
 from outrider.device_options import DataDir
 from outrider.errors import MisuseError
 from outrider.options import Json
@@ -66,9 +67,7 @@ def learn(
         Device,
         typer.Option("--device", help="Where it computes; auto takes a GPU if any."),
     ] = Device.AUTO,
-    database: Annotated[
-        str | None, typer.Option("--database", help="Database URL; DATA/cloud/cloud.db if not set.")
-    ] = None,
+    database: CloudDatabase = None,
     json: Json = False,
 ) -> None:
     """Learn from the episodes in a cloud's database until its campaign is finished or Ctrl-C.
@@ -83,7 +82,6 @@ def learn(
     from cloud_learner.process_group import joined, place_of
     from cloud_learner.screen_pictures import ScreenPictures
     from cloud_learner.settings import ServiceSettings
-    from cloud_learner.store import Database, sqlite_url
     from exporters.opened_base import open_base
     from exporters.shipped import DEFAULT_BASE_DIR
     from outrider.device_wiring import stop_on_signals
@@ -102,15 +100,18 @@ def learn(
         _share_the_work(place, source, settings)
         return
     paths = ServiceSettings(data_dir=data)
-    file = paths.cloud_dir / "cloud.db"
-    if database is None and not file.is_file():
-        raise MisuseError(f"{data} holds no cloud database; start `outrider cloud serve` first")
-    learnt_on = open_base(source, data / "base")
-    opened = Database(database or sqlite_url(file), migrate=False)
-    pictures = ScreenPictures(opened, paths.cloud_dir / "blobs").of
-    with joined(place), sharing(place) as share, stop_on_signals() as stop:
+    with (
+        cloud_database(data, database) as opened,
+        joined(place),
+        sharing(place) as share,
+        stop_on_signals() as stop,
+    ):
+        learnt_on = open_base(source, data / "base")
+        pictures = ScreenPictures(opened, paths.cloud_dir / "blobs", wait=stop.wait).of
         loop = LearnerLoop(
-            LearnerStore(opened, adapters_dir=paths.adapters_dir, clock=SystemClock()),
+            LearnerStore(
+                opened, adapters_dir=paths.adapters_dir, clock=SystemClock(), wait=stop.wait
+            ),
             learnt_on.network,
             base_digest=learnt_on.digest,
             settings=settings,
@@ -132,7 +133,6 @@ def learn(
                     stop.wait(POLL_S)
         finally:
             loop.save()
-            opened.close()
     out.summary(
         rounds=loop.state.round_index,
         delivered=loop.state.delivered,

@@ -20,11 +20,13 @@ from typing import Annotated
 import typer
 
 from outrider.children import ChildEvent
+from outrider.cloud_database import DATABASE_VARIABLE, cloud_database, has_database
 from outrider.errors import CommandError, MisuseError
 from outrider.learn import ControlCpu, Learner, WarmUp, learner_settings
 from outrider.loop import Loop, Wanted
 from outrider.options import Json
 from outrider.output import Output
+from outrider.phone_folders import PHONES
 
 _POLL_S = 0.2
 _ORPHANS_S = 30.0
@@ -85,6 +87,7 @@ def up(
         stop = stack.enter_context(stop_on_signals())
         with _interrupting(stop):
             source = check(wanted, data)
+            _share_database(config)
             folder = data or newest_run(Path("data"))
             lock = stack.enter_context(_only_one(folder, stop))
             shown = stack.enter_context(view(out, folder=folder, env_steps=env_steps))
@@ -142,6 +145,14 @@ def check(wanted: Wanted, data: Path | None) -> Path:
     return source
 
 
+def _share_database(config: Path | None) -> None:
+    """Let every part use the database that the settings file names for the service."""
+    from cloud_learner.settings_file import read_settings
+
+    if url := read_settings(config, data_dir=Path()).database_url:
+        os.environ.setdefault(DATABASE_VARIABLE, url)
+
+
 def _exported(source: Path, folder: Path) -> Path:
     """The base's graphs in the folder; made there if they are not."""
     from exporters.opened_base import exported_graphs
@@ -186,28 +197,22 @@ def campaign_summary(folder: Path) -> dict[str, object] | None:
     from cloud_learner.phone_logs import find_logs, read_index
     from cloud_learner.release_store import ReleaseStore
     from cloud_learner.report_store import ReportStore
-    from cloud_learner.settings import ServiceSettings
-    from cloud_learner.store import Database, sqlite_url
     from cloud_learner.summary import summarise
 
-    settings = ServiceSettings(data_dir=folder)
-    file = settings.cloud_dir / "cloud.db"
-    if not file.is_file():
+    database = os.environ.get(DATABASE_VARIABLE)
+    if not has_database(folder, database):
         return None
-    database = Database(sqlite_url(file), migrate=False)
-    try:
-        reports = ReportStore(database)
+    with cloud_database(folder, database) as opened:
+        reports = ReportStore(opened)
         campaign = reports.campaign()
         if campaign is None:
             return None
         return summarise(
             reports,
             campaign=campaign,
-            releases=ReleaseStore(database).all(),
-            logs=[read_index(path) for path in find_logs(settings.phones_dir)],
+            releases=ReleaseStore(opened).all(),
+            logs=[read_index(path) for path in find_logs(folder / PHONES)],
         )
-    finally:
-        database.close()
 
 
 @contextmanager

@@ -71,7 +71,9 @@ class PostgresServer:
         return f"postgresql://{_USER}:{secret}@/{name}?host={quote(str(self._folder), safe='')}"
 
     def start(self) -> None:
-        """Start the server and wait until it answers."""
+        """Start the server and wait until it answers. Idempotent."""
+        if self._process is not None:
+            return
         settings = {**_QUICK, "unix_socket_directories": str(self._folder)}
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with (self._folder / "server.log").open("ab") as log:
@@ -87,10 +89,13 @@ class PostgresServer:
             assert time.monotonic() < deadline_s, "the PostgreSQL server does not answer"
             time.sleep(0.02)
 
-    def stop(self) -> None:
-        """Stop the server at once, cutting off who uses it. Idempotent."""
+    def stop(self, number: signal.Signals = signal.SIGINT) -> None:
+        """Stop the server at once, cutting off who uses it; with SIGQUIT as if it had crashed.
+
+        Idempotent.
+        """
         if self._process is not None:
-            self._process.send_signal(signal.SIGINT)
+            self._process.send_signal(number)
             self._process.wait(30)
             self._process = None
 

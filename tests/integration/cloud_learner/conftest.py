@@ -202,13 +202,18 @@ def packed(seed: int) -> bytes:
 
 
 class FakeLearner:
-    """Follows the protocol of the learner: reads, reports, delivers."""
+    """Follows the protocol of the learner: reads, reports, delivers; waits for its database."""
 
-    def __init__(self, data_dir: Path, *, every: int = 20, reads_at_once: int = 64) -> None:
+    def __init__(
+        self, data_dir: Path, *, every: int = 20, reads_at_once: int = 64, database_url: str = ""
+    ) -> None:
         cloud = data_dir / "cloud"
-        self._database = Database(sqlite_url(cloud / "cloud.db"), migrate=False)
+        self._database = Database(database_url or sqlite_url(cloud / "cloud.db"), migrate=False)
         self.store = LearnerStore(
-            self._database, adapters_dir=cloud / "adapters", clock=SystemClock()
+            self._database,
+            adapters_dir=cloud / "adapters",
+            clock=SystemClock(),
+            wait=threading.Event().wait,
         )
         self._every = every
         self._reads_at_once = reads_at_once
@@ -281,6 +286,7 @@ def make_scene() -> Iterator[Callable[..., Scene]]:
         campaign: CampaignSettings = QUICK,
         port: int = 0,
         tls: tuple[Path, Path] | None = None,
+        database_url: str = "",
     ) -> Scene:
         clock = SystemClock()
         notices: list[object] = []
@@ -288,6 +294,7 @@ def make_scene() -> Iterator[Callable[..., Scene]]:
         service = CloudService(
             ServiceSettings(
                 data_dir=data_dir,
+                database_url=database_url,
                 campaign=campaign,
                 tick_s=0.01,
                 linger_s=0.1,
@@ -341,7 +348,7 @@ def make_learner() -> Iterator[Callable[..., FakeLearner]]:
     """`make_learner(data_dir, …)`: after the service, which makes the tables."""
     learners: list[FakeLearner] = []
 
-    def make(data_dir: Path, **more: int) -> FakeLearner:
+    def make(data_dir: Path, **more: object) -> FakeLearner:
         learners.append(FakeLearner(data_dir, **more))
         return learners[-1]
 

@@ -49,7 +49,12 @@ def test_health_is_open_and_tells_of_broker_and_phase(client):
     answer = client.get("/health")
 
     assert answer.status_code == 200
-    assert answer.json() == {"status": "ok", "broker_connected": True, "phase": "warm_up"}
+    assert answer.json() == {
+        "status": "ok",
+        "broker_connected": True,
+        "database_reachable": True,
+        "phase": "warm_up",
+    }
 
 
 def test_metrics_are_open_and_in_prometheus_form(client):

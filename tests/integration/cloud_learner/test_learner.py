@@ -20,7 +20,7 @@ from cloud_learner.algorithm_settings import ALGORITHMS, STABILISED, ReplaySetti
 from cloud_learner.batch import trajectory_of
 from cloud_learner.campaign_store import CampaignStore
 from cloud_learner.device_store import DeviceStore
-from cloud_learner.errors import CheckpointError
+from cloud_learner.errors import CheckpointError, SettingsError
 from cloud_learner.imitation import ImitationSettings
 from cloud_learner.ingest_store import Origin, record_episode
 from cloud_learner.learner import Learner
@@ -227,7 +227,7 @@ def run(learner) -> None:
 def cloud(tmp_path, network):
     database = Database(sqlite_url(tmp_path / "cloud.db"))
     CampaignStore(database, clock=SystemClock()).begin(
-        CampaignSettings(env_steps=100, old_apps=("settings",), seed=1)
+        CampaignSettings(env_steps=100, old_apps=("settings",), seed=1, group_size=8)
     )
     yield Cloud(tmp_path, database, copy.deepcopy(network))
     database.close()
@@ -244,6 +244,28 @@ def warmed(cloud, demonstrations):
     run(learner)
     cloud.enter("learn")
     return cloud, learner
+
+
+def play_alone(cloud):
+    """Let the campaign's episodes be no groups."""
+    with cloud.database.write() as connection:
+        settings = connection.execute(select(CAMPAIGN.c.settings)).scalar_one()
+        connection.execute(update(CAMPAIGN).values(settings={**settings, "group_size": 1}))
+
+
+@pytest.mark.parametrize("phase", ["demonstrate", "learn"])
+def test_who_compares_episodes_refuses_a_campaign_that_plays_none_alike(cloud, phase):
+    play_alone(cloud)
+    cloud.enter(phase)
+    with pytest.raises(SettingsError, match=r"--group-size 8") as caught:
+        cloud.learner(LearnerSettings(name="grpo", algorithm=ALGORITHMS["grpo"])).poll()
+    assert "\n" not in str(caught.value)
+
+
+def test_whoever_comes_late_without_a_checkpoint_is_told_what_is_missing(cloud):
+    cloud.enter("learn")
+    with pytest.raises(CheckpointError, match="no checkpoint tells of its warm-up"):
+        cloud.learner().poll()
 
 
 def test_a_campaign_from_demonstrations_to_settling(warmed, training):
