@@ -17,6 +17,7 @@ import numpy.typing as npt
 from cloud_learner.release_comparison import (
     Comparison,
     Outcomes,
+    PeriodSums,
     compare,
     own_past_of,
     sum_period,
@@ -144,6 +145,7 @@ class _Run:
         self.has_left = np.zeros(size, bool)
         self.stages_began_s: list[float] = []
         self.periods: list[_Period] = []
+        self._closed: dict[tuple[str, int], PeriodSums] = {}
         self.played_s = np.zeros(len(self.playing))
         nobody = np.zeros(len(self.playing), bool)
         self.before = self.players.play(~nobody, nobody, now_s=0.0, lasts_s=7 * DAY_S)
@@ -244,23 +246,26 @@ class _Run:
         return Evidence(
             new_phones=int(np.count_nonzero(ever & (self.stage_of == self.state.stage))),
             unanswered=self._unanswered(),
-            comparison=self._comparison(),
+            comparison=self._comparison("all"),
             models=self._models(),
             shares=self._phone_shares() | self._use_shares() | {"idle": self._idle()},
         )
 
-    def _comparison(self, among: Flags | None = None) -> Comparison:
-        sums = [
-            sum_period(_outcomes(period.came, arm, among), self.past)
-            for period, arm in zip(self.periods, self._arms(), strict=True)
-        ]
+    def _comparison(self, model: str, among: Flags | None = None) -> Comparison:
+        sums = []
+        for at, (period, arm) in enumerate(zip(self.periods, self._arms(), strict=True)):
+            known = self._closed.get((model, at))
+            now = known or sum_period(_outcomes(period.came, arm, among), self.past)
+            sums.append(now)
+            if at < len(self.periods) - 1 and self.world.away_days <= 0.0:
+                self._closed[model, at] = now  # nothing comes late
         return compare(sums, least_spread=self.plan.least_spread)
 
     def _models(self) -> dict[str, Comparison]:
         """The comparison among the phones of each model."""
         is_of_it = self.players.is_of_model
         return {
-            model: self._comparison(among)
+            model: self._comparison(model, among)
             for model, among in (("one", is_of_it), ("other", ~is_of_it))
             if np.count_nonzero(among) >= 2 * MODEL_PHONES
         }
