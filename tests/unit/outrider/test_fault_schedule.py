@@ -52,3 +52,9 @@ def test_a_failing_schedule_says_how_it_is_repeated():
     command = "outrider bench faults --seed-base 12 --schedules 1"
     assert repeat_command(12) == command
     assert repeat_command(12, Make.MOSQUITTO) == f"{command} --make mosquitto"
+
+
+def test_every_test_that_the_page_names_is_there():
+    named = set(re.findall(r"test_\w+\.py", DOCS.read_text("utf-8")))
+    assert len(named) > 15
+    assert named <= {path.name for path in (DOCS.parents[1] / "tests").rglob("test_*.py")}
