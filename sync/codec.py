@@ -192,9 +192,9 @@ def encode_envelope(envelope: Envelope, *, reader: int = OLDEST_MINOR) -> bytes:
     if envelope.minor >= _CHECKED_SINCE_MINOR:
         envelope = msgspec.structs.replace(envelope, check=_checksum(envelope))
     if reader >= _COMPACT_SINCE_MINOR:
-        is_packed = envelope.enc != PLAIN
-        head = msgspec.structs.replace(envelope, body=b"") if is_packed else envelope
-        short = compact_envelope.joined(_ENCODER.encode(head), envelope.body if is_packed else b"")
+        is_dense = envelope.enc != PLAIN or len(envelope.body) >= DEFLATE_FROM_BYTES
+        head = msgspec.structs.replace(envelope, body=b"") if is_dense else envelope
+        short = compact_envelope.joined(_ENCODER.encode(head), envelope.body if is_dense else b"")
         if short is not None:
             return short
     return _ENCODER.encode(envelope)

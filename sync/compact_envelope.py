@@ -3,8 +3,8 @@
     0x01 │ length of the head (2 bytes, big-endian) │ head, deflated │ body as it is
 
 An envelope names its fields, which is three times what it says. Peers from minor version 2 on read
-both forms, and tell them apart by the first byte: no msgpack map begins with 0x01. A body that is
-packed already stays as it is; a plain one is short, and is deflated as a part of the head.
+both forms, and tell them apart by the first byte: no msgpack map begins with 0x01. A body that
+deflating would not make smaller stays as it is; a short one is deflated as a part of the head.
 """
 
 from __future__ import annotations

@@ -386,6 +386,20 @@ def test_the_short_form_of_an_envelope_comes_back_equal_and_is_a_third_as_long()
         assert len(short) - len(sent.body) < (len(long) - len(sent.body)) / 3
 
 
+@pytest.mark.parametrize("size", [512, 64 * 1024])
+def test_a_part_of_an_adapter_stays_as_it_is_behind_a_short_head(size):
+    data = Random(2).randbytes(size)
+    body = codec.encode_body(FileChunk(request_id="r", path="p", data=data))
+    sent = msgspec.structs.replace(ENVELOPE, minor=2, kind=body.kind, enc=body.enc, body=body.data)
+    short = codec.encode_envelope(sent, reader=2)
+    assert short.startswith(b"\x01")
+    assert short.endswith(body.data)
+    assert len(short) - size < 250
+    assert codec.decode_envelope(short) == codec.decode_envelope(
+        codec.encode_envelope(sent, reader=1)
+    )
+
+
 @given(st.binary(max_size=80))
 def test_nothing_that_looks_like_a_short_form_crashes_its_reader(data):
     with pytest.raises(RejectedError) as caught:
