@@ -76,7 +76,7 @@ class Output:
     def note(self, text: str) -> None:
         """A line that only a person needs."""
         if not self.json_lines:
-            self.console.print(text, markup=False)
+            self.console.print(legible(text), markup=False)
 
     def summary(self, **fields: object) -> None:
         """The last line: what came of the whole command."""
@@ -108,8 +108,21 @@ class Output:
 def print_error(text: str, *, stderr: TextIO | None = None) -> None:
     """One line on stderr, whatever line breaks the text holds."""
     stream = sys.stderr if stderr is None else stderr
-    stream.write(f"error: {' '.join(text.split())}\n")
+    stream.write(f"error: {legible(' '.join(text.split()))}\n")
     stream.flush()
+
+
+def legible(text: str) -> str:
+    """A text as a terminal may show it: what would command the terminal stands as its escape.
+
+    Phones and apps name things as they like, and their operator reads that.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\t" else ascii(letter)[1:-1]
+        for letter in text
+    )
 
 
 def _plain(value: object) -> object:
@@ -147,11 +160,14 @@ def _shown(value: object) -> str:
         case float():
             return f"{value:.3g}"
         case str():
-            return value
+            return legible(value)
         case list() | tuple():
             return ", ".join(_shown(item) for item in value) or "none"
         case dict():
-            return ", ".join(f"{name} {_inside(each)}" for name, each in value.items()) or "none"
+            return (
+                ", ".join(f"{_shown(name)} {_inside(each)}" for name, each in value.items())
+                or "none"
+            )
         case _:
             return str(value)
 

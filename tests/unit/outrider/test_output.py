@@ -115,3 +115,24 @@ def test_an_error_is_one_line_whatever_its_text_holds():
     stderr = io.StringIO()
     print_error("two\nlines\n", stderr=stderr)
     assert stderr.getvalue() == "error: two lines\n"
+
+
+def test_nothing_that_a_phone_says_commands_the_terminal():
+    hostile = "\x1b[2Jphone\x9b1m\u202e"
+    harmless = "\\x1b[2Jphone\\x9b1m\\u202e"
+    out, stdout, stderr = written(json_lines=False)
+    out.event("heard", name=hostile, attributes={hostile: hostile})
+    out.note(f"{hostile}\n{hostile}")
+    out.rows("phone", [{"name": hostile}])
+    print_error(hostile, stderr=stderr)
+    assert all(letter.isprintable() or letter == "\n" for letter in stdout.getvalue())
+    assert stdout.getvalue().count(harmless) == 6
+    assert stderr.getvalue() == f"error: {harmless}\n"
+    assert lines_of_json(hostile) == hostile
+
+
+def lines_of_json(text):
+    """A text as a program gets it back."""
+    out, stdout, _ = written(json_lines=True)
+    out.event("heard", name=text)
+    return lines_of(stdout)[0]["name"]
