@@ -61,6 +61,7 @@ _SESSION: Final = (
 )
 _DAMAGED_FILE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _DAMAGED_STATES = frozenset({"XX001", "XX002"})  # data_corrupted, index_corrupted
+_TOO_LARGE_CLASS = "54"  # a value beyond what PostgreSQL can hold or index
 _READ_ONLY_STATE = "25006"  # it is a stand-by, or becomes the main one just now
 
 
@@ -203,7 +204,7 @@ def _begin_postgresql(connection: Connection) -> None:
 def _in_our_words(error: DBAPIError) -> Exception | None:
     said, state = said_by(error), getattr(error.orig, "sqlstate", None)
     file_state = getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
-    if isinstance(error, DataError | IntegrityError):
+    if isinstance(error, DataError | IntegrityError) or (state or "").startswith(_TOO_LARGE_CLASS):
         return None
     if file_state in _DAMAGED_FILE or state in _DAMAGED_STATES:
         return StoreDamagedError(

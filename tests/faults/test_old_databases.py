@@ -11,11 +11,13 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine
+from sqlalchemy import insert, select
 
 from cloud_learner.ingest import Ingest
 from cloud_learner.report_store import ReportStore
-from cloud_learner.store import Database, sqlite_url
+from cloud_learner.store import Database, counters, sqlite_url
+from cloud_learner.store_engine import open_engine
+from cloud_learner.tables import DEVICES, PHONES
 from device_runtime.log_rescue import open_log
 from sync.clock import SystemClock
 from sync.database import SCHEMA_VERSION
@@ -46,14 +48,34 @@ CLOUD_REVISIONS = sorted(
 )
 
 
-def old_cloud(file, revision):
-    """A database as the program of that revision made it, with a count in it."""
-    engine = create_engine(sqlite_url(file))
-    with engine.begin() as connection:
+PHONE = {
+    "device_id": "phone-of-old",
+    "role": "phone",
+    "seats": 1,
+    "boot_id": "b",
+    "epoch": 1,
+    "online": True,
+    "suite_version": "1",
+    "policy_io_version": "1",
+    "base_digest": "",
+    "channel": "stable",
+    "release_id": "factory",
+    "templates": [],
+    "health": {},
+    "first_seen_ms": 1,
+    "last_seen_ms": 1,
+}
+
+
+def old_cloud(url, revision):
+    """A database as the program of that revision made it, with a count and a phone in it."""
+    engine = open_engine(url)
+    with engine.connect() as connection, connection.begin():
         config = cloud_config()
         config.attributes["connection"] = connection
         command.upgrade(config, revision)
         connection.exec_driver_sql("INSERT INTO counters (name, value) VALUES ('redelivered', 7)")
+        connection.execute(insert(PHONES).values(PHONE))
     engine.dispose()
 
 
@@ -80,7 +102,7 @@ def test_rows_of_an_old_phone_reach_an_old_cloud_after_both_were_updated(
     tmp_path, version, revision
 ):
     old_phone(tmp_path / "phone.db", version)
-    old_cloud(tmp_path / "cloud.db", revision)
+    old_cloud(sqlite_url(tmp_path / "cloud.db"), revision)
     broker, clock = LoopbackBroker(), SystemClock()
     database = Database(sqlite_url(tmp_path / "cloud.db"))
     with closing(open_log(tmp_path / "phone.db", clock=clock, new_id=new_uuid7)) as log:
@@ -111,3 +133,22 @@ def test_rows_of_an_old_phone_reach_an_old_cloud_after_both_were_updated(
     assert [row["install_id"] for row in said] == [install]
     assert reports.counts()["redelivered"] >= 7
     database.close()
+
+
+@pytest.mark.parametrize(
+    "revision",
+    [
+        CLOUD_REVISIONS[0],
+        *(pytest.param(one, marks=pytest.mark.slow) for one in CLOUD_REVISIONS[1:]),
+    ],
+)
+def test_an_old_cloud_on_postgresql_comes_up_to_date_with_what_it_held(postgres_server, revision):
+    url = postgres_server.empty()
+    old_cloud(url, revision)
+    with closing(Database(url)) as database, database.read() as connection:
+        assert counters(connection) == {"redelivered": 7}
+        assert connection.execute(select(PHONES.c.device_id)).scalars().all() == ["phone-of-old"]
+        if revision < "0004":  # which gave every phone its row among the devices
+            known = connection.execute(select(DEVICES.c.device_id, DEVICES.c.labels)).all()
+            assert list(map(tuple, known)) == [("phone-of-old", {})]
+    postgres_server.drop(url)

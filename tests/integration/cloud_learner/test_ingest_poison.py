@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
+from random import Random
 
 import pytest
 from sqlalchemy import func, select
 
 from cloud_learner import ingest_store
-from cloud_learner.errors import StoreUnavailableError
+from cloud_learner.errors import StoreDamagedError, StoreRefusedError, StoreUnavailableError
 from cloud_learner.ingest import UNSTORABLE, Ingest
 from cloud_learner.report_store import ReportStore
+from cloud_learner.store import Database
 from cloud_learner.tables import DEAD_LETTERS, EPISODES
 from sync.clock import ManualClock
 from sync.drop_rules import dropped_event
@@ -59,6 +62,47 @@ def test_a_poisonous_message_is_a_dead_letter_and_its_neighbours_are_stored(
     with database.read() as connection:
         (letter,) = connection.execute(select(DEAD_LETTERS)).mappings()
     assert (letter["reason"], letter["device_id"]) == (UNSTORABLE, "phone-1")
+
+
+def test_a_text_that_is_longer_than_usual_is_kept(ingest, database):
+    long = Event(kind="x" * 500, fields={"y" * 500: "z" * 5000})
+    assert ingest.commit([received(long, 1)]) == {}
+    [kept] = ReportStore(database).events()
+    assert (kept["kind"], kept["fields"]) == (long.kind, long.fields)
+
+
+def test_no_message_is_large_enough_to_hold_its_neighbours_back(ingest, database):
+    """An index of PostgreSQL takes no more than 2,700 bytes that cannot be made smaller."""
+    endless = Random(1).randbytes(10_000).hex()
+    batch = [received(upload(1), 1), replace(received(event(2), 2), install_id=endless)]
+    refused = ingest.commit(batch)
+    assert refused == ({} if database.dialect == "sqlite" else {1: UNSTORABLE})
+    assert rows_of(database, EPISODES) == 1
+
+
+def test_a_broken_database_is_no_messages_fault(ingest, database, monkeypatch):
+    """Else what was sent would be refused for good, and thrown away by the phones."""
+    for error in (StoreDamagedError("damaged"), StoreRefusedError("refused")):
+
+        def fail(*_args, error=error, **_kwargs):
+            raise error
+
+        monkeypatch.setattr("cloud_learner.ingest.record_message", fail)
+        with pytest.raises(type(error)):
+            ingest.commit([received(event(1), 1)])
+    assert rows_of(database, DEAD_LETTERS) == 0
+
+
+def test_a_user_without_the_rights_stores_nothing_and_refuses_nothing(postgres_server):
+    url = postgres_server.empty()
+    with closing(Database(url)) as database:
+        with database.write() as connection:
+            connection.exec_driver_sql("ALTER TABLE episodes RENAME TO episodes_of_somebody")
+        with pytest.raises(StoreRefusedError, match="must own the tables") as caught:
+            Ingest(database, clock=ManualClock()).commit([received(upload(1), 1)])
+        assert "\n" not in str(caught.value)
+        assert rows_of(database, DEAD_LETTERS) == 0
+    postgres_server.drop(url)
 
 
 def test_several_poisonous_messages_are_each_found(ingest, database):
