@@ -33,7 +33,7 @@ from sync.conformance_bench import (
     made_up_names,
 )
 from sync.conformance_probe import Refused
-from sync.errors import BrokerError, RejectedError, TransientError
+from sync.errors import BrokerError, LinkLostError, RejectedError, TransientError
 from sync.messages import Birth
 from sync.requirements import REQUIREMENTS
 
@@ -49,15 +49,17 @@ def run(bench: Bench, protocol: MqttProtocol, *, only: Collection[str] = ()) -> 
         only: ids of the requirements to check; empty means all.
 
     Raises:
-        LinkLostError: nobody answers at the address.
-        BrokerError: the account or the version is refused, or devices of the fleet are connected,
-            whose messages the kit would answer in their cloud's place.
+        LinkLostError: nobody answers at the address, or nobody does any more.
+        BrokerError: the account or the version is refused, it may not even listen, or devices of
+            the fleet are connected, whose messages the kit would answer in their cloud's place.
     """
     spoken = _speaking(bench, protocol)
     _refuse_a_fleet_in_use(spoken)
     for requirement in (one for one in REQUIREMENTS if not only or one.id in only):
         outcome, detail = _checked(spoken, requirement.id)
         yield Result(requirement.id, protocol, outcome, detail)
+        if outcome is Outcome.FAIL:
+            _require_a_broker(spoken, requirement.id)
 
 
 def _speaking(bench: Bench, protocol: MqttProtocol) -> Bench:
@@ -80,16 +82,30 @@ def _checked(bench: Bench, requirement: str) -> tuple[Outcome, str]:
         return Outcome.FAIL, str(why)
 
 
+def _require_a_broker(bench: Bench, failed: str) -> None:
+    """Go on where the broker is still there: the other checks would wait for it in vain."""
+    try:
+        bench.cloud().close()
+    except (Refused, LinkLostError) as why:
+        raise LinkLostError(
+            f"the broker lets nobody in since {failed} was checked ({why}): see its log"
+        ) from why
+
+
 def _refuse_a_fleet_in_use(bench: Bench) -> None:
     try:
         cloud = bench.cloud()
     except Refused as refused:
         raise BrokerError(
-            f"the broker refused {bench.service.username or 'the connection'} "
-            f"on MQTT {bench.service.protocol}: {refused}"
+            f"no connection as {bench.service.username or 'nobody'} on MQTT "
+            f"{bench.service.protocol} ({refused}): check the address and the account"
         ) from refused
     with cloud:
-        cloud.subscribe(*topics.presence_filters(bench.fleet))
+        if not cloud.subscribe(*topics.presence_filters(bench.fleet)):
+            raise BrokerError(
+                f"the broker lets {bench.service.username or 'us'} in and then takes no "
+                "subscription: check what the account may do, and that this is an MQTT broker"
+            )
         while (got := cloud.next(_LOOK_S)) is not None:
             cloud.acknowledge(got)
             try:

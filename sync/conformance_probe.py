@@ -23,6 +23,7 @@ from sync.ports import Incoming, Will
 
 _KEPT_S: Final = 120
 _POLL_S: Final = 0.05
+_NO_MQTT: Final = "what listens there does not answer as an MQTT broker does"
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error
@@ -162,14 +163,20 @@ class ProbeClient:
                 "start it or correct the address"
             ) from error
         self._client.loop_start()
-        try:
-            answer = self._answers.get(timeout=self._wait_s)
-        except queue.Empty:
+        answer = self._answer()
+        if answer is None or answer.is_failure:
             self._client.loop_stop()
-            raise Refused("the broker did not answer") from None
-        if answer.is_failure:
-            self._client.loop_stop()
-            raise Refused(str(answer))
+            raise Refused(_NO_MQTT if answer is None else str(answer))
+
+    def _answer(self) -> ReasonCode | None:
+        """What the broker says to a new client; None where it says nothing, or nothing of MQTT."""
+        for _ in range(int(self._wait_s / _POLL_S)):
+            is_last = self._ended.is_set()
+            with suppress(queue.Empty):
+                return self._answers.get(timeout=_POLL_S)
+            if is_last:
+                return None
+        return None
 
     def _made(self, address: MqttAddress, client_id: str, *, keep_session: bool) -> paho.Client:
         is_5 = address.protocol is MqttProtocol.V5

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import pytest
@@ -69,6 +72,9 @@ def test_our_brokers_meet_every_requirement(bench, broker):
     assert {key: one for key, one in found.items() if one[0] is Outcome.FAIL} == {}
     passed = {key for key, one in found.items() if one[0] is Outcome.PASS}
     assert passed >= CHECKS.keys() - {"OR-BRK-9"}
+    with bench.cloud() as later:
+        later.subscribe("or/1/home/#")
+        assert later.next(0.5) is None, "the kit left a retained message"
 
 
 def test_a_device_can_do_no_more_than_its_account_allows(bench, broker):
@@ -184,6 +190,71 @@ def test_a_broker_that_fails_is_exit_code_1(open_broker):
     assert lines[-1]["failed"] == ["OR-BRK-1 (3.1.1)"]
     assert done.exit_code != 0
     assert "whatever" not in done.output
+
+
+def closes_at_once(peer):
+    peer.close()
+
+
+def is_no_mqtt(peer):
+    peer.recv(4096)
+    peer.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    peer.close()
+
+
+def lets_in_and_leaves(peer):
+    peer.recv(4096)
+    peer.sendall(b"\x20\x02\x00\x00")
+    peer.close()
+
+
+@contextmanager
+def listening(behave):
+    """The port of a server that treats each connection in one way."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            with suppress(OSError):
+                while True:
+                    behave(server.accept()[0])
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("behave", "says"),
+    [
+        (closes_at_once, "does not answer as an MQTT broker does"),
+        (is_no_mqtt, "does not answer as an MQTT broker does"),
+        (lets_in_and_leaves, "takes no subscription"),
+    ],
+)
+def test_what_is_no_broker_is_one_clear_error(behave, says):
+    with listening(behave) as port, pytest.raises(BrokerError, match=says) as caught:
+        outcomes(
+            Bench(service=MqttAddress("127.0.0.1", port, "cloud", "", ""), fleet="home"),
+            MqttProtocol.V3_1_1,
+            ("OR-BRK-2",),
+        )
+    assert "\n" not in str(caught.value)
+
+
+def test_a_broker_that_goes_away_ends_the_checks(tmp_path):
+    broker = make_broker("nats-3.1.1", tmp_path / "broker", require)
+    broker.process.start()
+    bench = Bench(service=broker.address(), fleet="home", wait_s=1.0, patience_s=1.0)
+    checks = run(bench, MqttProtocol.V3_1_1, only=("OR-BRK-2", "OR-BRK-3", "OR-BRK-4"))
+    assert next(checks).outcome is Outcome.PASS
+    broker.process.stop()
+    assert next(checks).outcome is Outcome.FAIL
+    with pytest.raises(LinkLostError, match="since OR-BRK-3 was checked"):
+        next(checks)
 
 
 def test_no_broker_is_one_clear_error_without_the_password():
