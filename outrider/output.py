@@ -44,10 +44,10 @@ class Output:
     def console(self) -> Console:
         """A rich console on stdout for people, on stderr where stdout belongs to a program."""
         if self._made_console is None:
-            from rich.console import Console
+            from outrider.console import PipedConsole
 
             stream = self._stderr if self.json_lines else self._stdout
-            self._made_console = Console(file=stream, highlight=False, soft_wrap=True)
+            self._made_console = PipedConsole(file=stream, highlight=False, soft_wrap=True)
         return self._made_console
 
     def event(self, name: str, /, **fields: object) -> None:

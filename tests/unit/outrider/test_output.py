@@ -72,6 +72,20 @@ def test_rows_are_lines_for_a_program_and_a_table_for_people():
     assert "x, y" in stdout.getvalue()
 
 
+class Gone(io.StringIO):
+    """A pipe that nobody reads any more."""
+
+    def write(self, _text):
+        raise BrokenPipeError
+
+
+@pytest.mark.parametrize("json_lines", [True, False])
+def test_a_reader_who_left_is_the_command_lines_to_judge(json_lines):
+    out = Output(json_lines=json_lines, stdout=Gone(), stderr=io.StringIO())
+    with pytest.raises(BrokenPipeError):
+        out.rows("template", [{"template": "a"}])
+
+
 def test_a_table_without_rows_says_so():
     out, stdout, _ = written(json_lines=False)
     assert out.rows("template", [], title="Templates") == 0
