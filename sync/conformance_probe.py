@@ -166,6 +166,9 @@ class ProbeClient:
         answer = self._answer()
         if answer is None or answer.is_failure:
             self._client.loop_stop()
+            peer = self._client.socket()
+            if isinstance(peer, socket.socket):  # paho keeps one that said nothing
+                peer.close()
             raise Refused(_NO_MQTT if answer is None else str(answer))
 
     def _answer(self) -> ReasonCode | None:
