@@ -1,8 +1,9 @@
 """`outrider bench sync`: what the wire costs, how much it carries, and what it takes to keep it.
 
-Parts: "bytes" (a step on the wire beside the naive way, tree only and with screenshots), "rates"
-(episodes a second through broker, ingest and database) and "memory" (of the cloud, over many
-episodes). Every ratio is of one run; all goes through a real broker on this machine.
+Parts: "bytes" (a step on the wire beside the naive way, tree only and with screenshots), "photos"
+(the same where photographs cover most of each screen), "rates" (episodes a second through broker,
+ingest and database) and "memory" (of the cloud, over many episodes). Every ratio is of one run; all
+goes through a real broker on this machine.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
     from sync.broker import BrokerProcess
     from sync.messages import EpisodeUpload
 
-PARTS: Final = ("bytes", "rates", "memory")
+PARTS: Final = ("bytes", "photos", "rates", "memory")
 AIM: Final = 0.05
 """Bytes a step, beside the naive way."""
 _MOST_PHONES: Final = 1_000
+_PHOTO_EPISODES: Final = 6
+"""At most: a PNG of a photograph takes long."""
 
 
 def bench_sync(
@@ -61,6 +64,8 @@ def bench_sync(
         folder = Path(name)
         if "bytes" in wanted:
             measured["bytes"] = _bytes(out, folder, steps_of, seed_base, actor)
+        if "photos" in wanted:
+            measured["photos"] = _photos(out, folder, min(steps_of, _PHOTO_EPISODES), seed_base)
         if "rates" in wanted:
             measured["rates"] = _rates(out, folder, fleets, uploads, seed_base)
             measured["rate_kept"] = kept_rate(measured["rates"])
@@ -106,21 +111,38 @@ def _bytes(
     return {**facts, **found, "met": all(one["ratio"] <= AIM for one in found.values())}
 
 
+def _photos(out: Output, folder: Path, episodes: int, seed_base: int) -> dict[str, object]:
+    from outrider.sync_bench_bytes import figures, naive, ours, record
+    from outrider.sync_bench_photos import photographed
+
+    blobs = folder / "photographs"
+    taken = record(episodes, seed_base, actor="oracle", blobs=folder / "plain")
+    recorded = photographed(taken, blobs)
+    with _broker(folder / "broker-photos") as broker:
+        our = ours(recorded, broker, folder / "photos", blobs)
+        plain = naive(recorded, broker, pictures=True)
+    found = figures([("photos", our, plain)])["photos"]
+    out.event("photos", **found)
+    facts = {"episodes": episodes, "steps": recorded.steps, "pictures": recorded.pictures()}
+    return {**facts, **found, "met": found["ratio"] <= AIM}
+
+
 def _rates(
     out: Output, folder: Path, fleets: Sequence[int], episodes: int, seed_base: int
 ) -> list[dict[str, float]]:
     from outrider.sync_bench_bytes import record
-    from outrider.sync_bench_rates import measure_rate
+    from outrider.sync_bench_rates import ended_processes_cpu_s, measure_rate, per_episode
 
     played = record(min(episodes, 24), seed_base, actor="oracle", blobs=None).played
     uploads = [_upload_of(one) for one in played]
     rows = []
     for phones in fleets:
+        count = max(episodes, phones)
         with _broker(folder / f"broker-{phones}") as broker:
-            rate = measure_rate(
-                phones, max(episodes, phones), broker, folder / f"fleet-{phones}", uploads
-            )
-        rows.append(rate.row())
+            rate = measure_rate(phones, count, broker, folder / f"fleet-{phones}", uploads)
+            before_s = ended_processes_cpu_s()
+        broker_cpu_s = ended_processes_cpu_s() - before_s
+        rows.append({**rate.row(), "broker_cpu_ms_per_episode": per_episode(broker_cpu_s, count)})
         out.event("rate", **rows[-1])
     return rows
 

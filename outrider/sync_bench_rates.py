@@ -7,6 +7,7 @@ connection each. The cloud runs in a process of its own; the rate is that of its
 from __future__ import annotations
 
 import multiprocessing
+import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
@@ -233,8 +234,8 @@ class Rate:
             "phones": self.phones,
             "episodes": self.episodes,
             "episodes_per_s": round((self.episodes - 1) / max(self.seconds, 1e-9), 1),
-            "cloud_cpu_ms_per_episode": round(1000 * self.cloud_cpu_s / self.episodes, 2),
-            "phones_cpu_ms_per_episode": round(1000 * self.phones_cpu_s / self.episodes, 2),
+            "cloud_cpu_ms_per_episode": per_episode(self.cloud_cpu_s, self.episodes),
+            "phones_cpu_ms_per_episode": per_episode(self.phones_cpu_s, self.episodes),
             "resent": self.resent,
         }
 
@@ -268,6 +269,17 @@ def measure_rate(
             phones_cpu_s=all_spent.cpu_s - spent.cpu_s,
             resent=all_spent.resent,
         )
+
+
+def per_episode(cpu_s: float, episodes: int) -> float:
+    """Milliseconds of a processor that one episode took."""
+    return round(1000 * cpu_s / episodes, 2)
+
+
+def ended_processes_cpu_s() -> float:
+    """What all processes took that this one started, and that have ended."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
 
 
 def kept_rate(rates: Sequence[Figures]) -> Figures:
