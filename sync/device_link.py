@@ -356,7 +356,9 @@ class DeviceLink:
                 self._take(message)
             except (OSError, sqlite3.OperationalError) as error:
                 self.counters.unkept += 1
-                self._unkept.put(incoming, error)
+                let_go = self._unkept.put(incoming, error)
+                if let_go is not None:
+                    self.connection.acknowledge(let_go)
                 return
             if not incoming.retained:
                 self._outlets.heard()

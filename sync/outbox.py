@@ -56,6 +56,7 @@ _SILENCE_MOST_S: Final = 10.0
 
 
 MAX_SEQ: Final = 2**63 - 1
+"""SQLite's largest row number."""
 _LONGEST_PAUSE_S: Final = 300.0
 """However long the cloud wants us to wait: what it said may have been a mistake."""
 

@@ -1,7 +1,7 @@
 """Messages whose effect the disk did not take: they are dealt with again until it does.
 
 A full or read-only disk must neither end the wire nor swallow an order. The broker is told that
-such a message was dealt with only once it was.
+such a message was dealt with only once it was, or was let go of.
 """
 
 from __future__ import annotations
@@ -29,11 +29,14 @@ class Unkept:
         self._waiting: deque[Incoming] = deque(maxlen=MOST)
         self._due_s = 0.0
 
-    def put(self, incoming: Incoming, error: Exception) -> None:
-        """Keep a message for later."""
+    def put(self, incoming: Incoming, error: Exception) -> Incoming | None:
+        """Keep a message for later; the oldest one where there is no room for both."""
+        if not self._waiting:
+            _log.warning("message_put_off", topic=incoming.topic, error=str(error))
+        let_go = self._waiting[0] if len(self._waiting) == MOST else None
         self._waiting.append(incoming)
         self._due_s = self._clock.monotonic_s() + RETRY_S
-        _log.warning("message_put_off", topic=incoming.topic, error=str(error))
+        return let_go
 
     def superseded(self, topic: str) -> list[Incoming]:
         """What waits of a topic of which only the last word counts; it waits no more."""

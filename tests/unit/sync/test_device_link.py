@@ -324,6 +324,7 @@ def test_orders_that_the_disk_did_not_take_are_bounded_and_end_with_their_connec
     world.clock.advance(RETRY_S)
     world.settle(device)
     assert [one.question_id for one in disk.obeyed] == [str(n) for n in range(5, MOST + 5)]
+    assert not world.broker._clients["phone-1"].unacknowledged
     disk.full, disk.obeyed = True, []
     cloud.link.send("phone-1", OwnerAnswer(question_id="late", agreed=True))
     world.settle(device)
