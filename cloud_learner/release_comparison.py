@@ -25,6 +25,7 @@ ROBUST_FROM: Final = 10
 """From so many phones in each arm on, the spread between them is believed as it is seen."""
 _LOOKED_FOR_Z: Final = 3.0
 _TUNED_AT: Final = 10.0
+_ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +199,7 @@ def compare(periods: Sequence[PeriodSums], *, least_spread: float) -> Comparison
     )
     typical = sum(period.typical for period in periods) / weight
     phones = [int(np.count_nonzero(side)) for side in part]
-    excess = (float(np.sum(residual**2)) - float(noise.sum())) / float(np.sum(part**2))
-    spread = max(least_spread * typical, excess)
+    spread = max(least_spread * typical, _spread_of(part, residual, noise))
     # a phone that plays in both arms, one after the other, takes its own spread off the difference
     variance = float(noise.sum()) + spread * float(np.sum((part[1] - part[0]) ** 2))
     if min(phones) >= ROBUST_FROM:
@@ -213,6 +213,29 @@ def compare(periods: Sequence[PeriodSums], *, least_spread: float) -> Comparison
         phones=phones[1],
         control_phones=phones[0],
     )
+
+
+def _spread_of(part: Floats, residual: Floats, noise: Floats) -> float:
+    """Variance between phones beyond what their episodes explain, from both arms.
+
+    A phone's residual is told from the mean of its own arm, which it is part of: with a_i = part_i
+    over their sum, Σ residual² is 1 − Σ a_i² of what the phones differ by, and nothing in an arm of
+    one phone. Each arm tells as much as it has phones to spare, so a hold-out of one or two phones
+    is taken to differ as the others do, and not to be alike because nothing shows.
+
+    Args:
+        part, residual, noise: float64 [2, P], as in `PeriodSums`.
+    """
+    told, weight = 0.0, 0.0
+    for parts, residuals, noises in zip(part, residual, noise, strict=True):
+        squares = float(np.sum(parts**2))
+        alone = squares / float(np.sum(parts)) ** 2
+        if alone < 1.0 - _ROUNDING:
+            seen = float(np.sum(residuals**2)) / (1.0 - alone)
+            to_spare = 1.0 / alone - 1.0
+            told += to_spare * (seen - float(noises.sum())) / squares
+            weight += to_spare
+    return told / weight if weight else 0.0
 
 
 def own_past_of(outcomes: Outcomes, phones: int) -> Floats:

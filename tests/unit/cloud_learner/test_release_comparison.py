@@ -119,6 +119,38 @@ def test_phones_that_are_alike_have_no_past_to_speak_of():
     assert np.abs(past).max() < 0.02
 
 
+@pytest.mark.parametrize(("with_it", "others"), [(19, 1), (95, 5), (3, 97), (3, 17), (50, 50)])
+def test_phones_that_differ_make_the_difference_as_uncertain_as_it_is(with_it, others):
+    """Also where one arm has too few phones to show how much they differ."""
+    phones = with_it + others
+    arm = np.arange(phones) < with_it
+
+    def standardized(seed):
+        rng = np.random.default_rng(seed)
+        success = np.clip(0.6 + rng.normal(0.0, 0.1, phones), 0.01, 0.99)
+        played = np.full(phones, 150.0)
+        rows = Outcomes(
+            np.arange(phones),
+            np.zeros(phones, np.int64),
+            arm,
+            played,
+            rng.binomial(150, success).astype(float),
+        )
+        found = compare([sum_period(rows, np.zeros(phones))], least_spread=0.005)
+        return found.difference / sqrt(found.variance)
+
+    assert 0.8 < np.std([standardized(seed) for seed in range(150)]) < 1.25
+
+
+@pytest.mark.parametrize("successes", [0, 20])
+def test_arms_that_always_fail_or_always_succeed_do_not_differ_and_are_not_sure(successes):
+    found = compared([(at, 0, at < 5, 20, successes) for at in range(20)], 20)
+
+    assert found.difference == 0.0
+    assert 0.0 < found.variance < 0.01
+    assert found.lower(0.025, 0.05) < -0.02
+
+
 def test_the_boundary_is_the_one_of_its_source():
     rho = (3 / 0.1) ** 2 / 10
     grown = 400 + rho
