@@ -132,6 +132,7 @@ class CloudCounters:
         stale: messages of a connection that was lost before they were looked at.
         repeats: copies of messages that still waited here, which the broker sent again.
         shed: messages that nobody sends again, and that could not be kept until they were stored.
+        emptied: messages without a byte, which take a retained one away and say nothing.
     """
 
     received: int = 0
@@ -151,6 +152,7 @@ class CloudCounters:
     withheld: int = 0
     repeats: int = 0
     shed: int = 0
+    emptied: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,11 +339,10 @@ class CloudLink:
         envelope: Envelope | None = None
         try:
             topic = topics.parse(incoming.topic)
-            if topic.kind.retain:
-                if not incoming.payload:  # it took a retained message away, and says nothing
-                    return None
-                if topic.owner in self._forgotten:
-                    self._take_away(incoming.topic)
+            if not incoming.payload:
+                self.counters.emptied += 1
+                return None
+            self._check_kept(topic, incoming)
             envelope = decode_envelope(incoming.payload)
             _check_place(topic, envelope)
             if self._has(envelope):
@@ -353,6 +354,17 @@ class CloudLink:
         except RejectedError as error:
             self._bury(incoming, envelope, error.reason)
             return None
+
+    def _check_kept(self, topic: topics.Topic, incoming: Incoming) -> None:
+        """Take away what the broker is not to keep: it would come again with each connection.
+
+        Raises: RejectedError: a retained message where none may be (reason "retained").
+        """
+        is_misplaced = incoming.retained and not topic.kind.retain
+        if is_misplaced or (topic.kind.retain and topic.owner in self._forgotten):
+            self._take_away(incoming.topic)
+        if is_misplaced:
+            raise RejectedError("nothing is retained on this topic: drop it", reason="retained")
 
     def _has(self, envelope: Envelope) -> bool:
         """Whether a row was committed by this process: its sender waits for the answer only."""

@@ -181,7 +181,7 @@ class LoopbackTransport:
     def connect(self, sink: Sink, will: Will | None = None) -> None:
         """See Transport."""
         self.close()
-        client = _Client(sink, will)
+        client = _Client(sink, will if will is not None and self._may_publish(will.topic) else None)
         if not self._broker.attach(self._user, client):
             raise LinkLostError("the loopback broker is down: call its restart()")
         self._client = client
@@ -199,9 +199,7 @@ class LoopbackTransport:
     def publish(self, topic: str, payload: bytes, *, qos: int, retain: bool) -> None:
         """See Transport."""
         self._connection()
-        if self._permissions is None or any(
-            topics.matches(allowed, topic) for allowed in self._permissions.publish
-        ):
+        if self._may_publish(topic):
             self._broker.route(topic, payload, qos=qos, retain=retain)
 
     def acknowledge(self, incoming: Incoming) -> None:
@@ -219,6 +217,11 @@ class LoopbackTransport:
         if self._client is None or not self._broker.is_attached(self._user, self._client):
             raise LinkLostError("not connected to the loopback broker: connect first")
         return self._client
+
+    def _may_publish(self, topic: str) -> bool:
+        if self._permissions is None:
+            return True
+        return any(topics.matches(allowed, topic) for allowed in self._permissions.publish)
 
     def _may_subscribe(self, wanted: str) -> bool:
         if self._permissions is None:

@@ -76,6 +76,12 @@ REQUIREMENTS: Final = (
         "A message for another device, or on a topic that does not carry its kind, MUST be dropped "
         "and counted.",
     ),
+    Requirement(
+        "OR-TOP-4",
+        Party.CLOUD,
+        "A retained message where the table allows none MUST be dead-lettered as `retained` and "
+        "taken from the broker.",
+    ),
     # Envelope
     Requirement(
         "OR-ENV-1",

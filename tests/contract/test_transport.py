@@ -307,6 +307,40 @@ def test_what_a_device_publishes_as_another_reaches_nobody(cloud, phone):
     assert heard(cloud, 1) == [(topic(topics.EPISODE, "phone-1"), b"own")]
 
 
+@pytest.mark.requirement("OR-BRK-18")
+def test_what_a_device_publishes_on_made_up_topics_reaches_nobody_and_is_not_kept(cloud, phone):
+    own = topic(topics.EVENT)
+    parent = own.rpartition("/")[0]
+    for made_up in (parent, f"{parent}/more", f"{own}/more", own.replace("home", "other")):
+        phone.say(made_up, b"forged", retain=True)
+    phone.say(own, b"own")
+    assert heard(cloud, 1) == [(own, b"own")]
+    cloud.transport.close()
+    assert cloud.connect() == Connected()
+    cloud.subscribe("or/1/home/#")
+    cloud.say(topic(topics.HEALTH, "marker"), b"subscribed")
+    assert heard(cloud, 1) == [(topic(topics.HEALTH, "marker"), b"subscribed")]
+
+
+@pytest.mark.requirement("OR-BRK-11", "OR-BRK-14")
+@pytest.mark.parametrize(
+    "forbidden",
+    [
+        topics.build(FLEET, topics.PRESENCE, "phone-2"),
+        topics.build(FLEET, topics.RELEASE, "stable"),
+    ],
+)
+def test_a_will_on_a_topic_that_is_not_its_own_reaches_nobody(world, cloud, party, forbidden):
+    cloud.subscribe(forbidden)
+    phone = party("phone-1")
+    phone.connect(Will(forbidden, b"forged"))
+    world.cut(phone.transport)
+    assert isinstance(phone.next(), Disconnected)
+    assert phone.connect() == Connected()
+    phone.say(topic(topics.EVENT), b"own")
+    assert heard(cloud, 1) == [(topic(topics.EVENT), b"own")]
+
+
 @pytest.mark.requirement("OR-BRK-12", "OR-BRK-13")
 @pytest.mark.parametrize(
     "wanted",
@@ -317,6 +351,8 @@ def test_what_a_device_publishes_as_another_reaches_nobody(cloud, phone):
         "or/1/home/u/+/+/+",
         "+/+/+/+/+/+",
         "or/1/home/#",
+        "$share/spy/or/1/home/c/phone-2/+",
+        "$MQTT/sub/#",
     ],
 )
 def test_a_subscription_to_what_is_anothers_brings_nothing(cloud, phone, wanted, filters_only):

@@ -378,6 +378,29 @@ def test_a_will_that_comes_after_its_device_was_revoked_is_not_kept(world, knows
     assert kept(world) == set()
 
 
+@pytest.mark.requirement("OR-TOP-4")
+def test_what_is_retained_where_nothing_may_be_is_taken_away(world):
+    """It would come again with each connection, from each phone that means ill."""
+    cloud, device = world.cloud(), world.device()
+    world.settle(cloud, device)
+    device.enqueue(event(1))
+    device.turn()
+    (row,) = [one.payload for one in cloud.events if one.topic.endswith("/event")]
+    world.settle(cloud, device)
+    topic = topics.build(FLEET, topics.EVENT, "phone-1")
+    world.broker.route(topic, row, qos=1, retain=True)
+    cloud.turn()
+    assert topic in world.broker._retained
+    world.broker.cut("cloud")
+    cloud.turn()
+    world.clock.advance(60)
+    world.settle(cloud)
+    assert topic not in world.broker._retained
+    assert [letter.reason for letter in cloud.dead] == ["retained"]
+    assert cloud.link.counters.emptied == 1
+    assert len(cloud.rows) == 1
+
+
 def test_messages_for_a_device_wait_for_nobody(world):
     cloud = world.cloud()
     assert not cloud.link.send("phone-1", Cancel(assignment_ids=()))
