@@ -32,9 +32,11 @@ _QUICK = {
 
 def binaries() -> Path | None:
     """Where the server's programs lie; None where it is not installed."""
-    on_path = shutil.which("postgres")
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda one: one.parts)
-    return Path(on_path).parent if on_path else found[-1].parent if found else None
+    found = list(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if found:
+        return max(found, key=lambda one: float(one.parts[-3])).parent
+    on_path = shutil.which("initdb")
+    return Path(on_path).resolve().parent if on_path else None
 
 
 class PostgresServer:
