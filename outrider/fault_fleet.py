@@ -26,7 +26,7 @@ from outrider.parent import Guard
 from outrider.wire_faults import NO_HARM, WireHarm
 from outrider.wire_proxy import CountingProxy
 from sync.broker import BrokerProcess
-from sync.broker_server import BrokerServer
+from sync.broker_server import STORE, BrokerServer
 from sync.errors import ProjectError
 from sync.mqtt import MqttAddress
 from sync.vocabulary import Episode
@@ -244,7 +244,7 @@ class FaultFleet:
         self.broker_up = False
         if forget:
             self.broker.stop()
-            shutil.rmtree(self.folder / "broker" / "store", ignore_errors=True)
+            shutil.rmtree(self.folder / "broker" / STORE, ignore_errors=True)
 
     def tend(self) -> None:
         """Start every part that ended."""

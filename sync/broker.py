@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -23,7 +24,7 @@ import structlog
 from sync import topics
 from sync.broker_accounts import OWNER, SERVICE, random_password
 from sync.broker_address import MqttAddress
-from sync.broker_server import POLL_S, BrokerServer
+from sync.broker_server import POLL_S, STORE, BrokerServer
 from sync.clock import Clock, SystemClock
 from sync.errors import BrokerError
 from sync.kept_accounts import KeptAccounts, local_address
@@ -228,10 +229,29 @@ class BrokerProcess:
         self._native_port = free_port()
 
     def _spawn(self) -> None:
+        """Start the child; without what it kept, where it cannot read that any more.
+
+        Nothing rests on a broker's store: its clients say again what was in it.
+        """
         self._save()
+        try:
+            self._launch()
+        except BrokerError:
+            kept = self._put_store_aside()
+            if kept is None:
+                raise
+            try:
+                self._save()
+                self._launch()
+            except BrokerError:  # it was not the store
+                self._put_store_back(kept)
+                raise
+            _log.warning("broker_store_unreadable", kept_as=str(kept))
+
+    def _launch(self) -> None:
         command = self._server.command(self._directory)
-        with (self._directory / "output.txt").open("wb") as output:
-            self._process = subprocess.Popen(
+        with self._output.open("wb") as output:
+            process = self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -241,23 +261,37 @@ class BrokerProcess:
             )
         deadline_s = self._clock.monotonic_s() + START_TIMEOUT_S
         while not accepts(self._port):
-            if self._process.poll() is not None or self._clock.monotonic_s() > deadline_s:
-                self._give_up(self._process)
+            if process.poll() is not None or self._clock.monotonic_s() > deadline_s:
+                self._process = None
+                process.kill()
+                process.wait()
+                raise BrokerError(f"the broker did not come up: {self._last_words()}")
             self._clock.sleep(POLL_S)
 
-    def _give_up(self, process: subprocess.Popen[bytes]) -> None:
-        process.kill()
-        process.wait()
-        self._process = None
-        raise BrokerError(f"the broker did not come up: {self._last_words()}")
+    def _put_store_aside(self) -> Path | None:
+        """Rename the store, in the place of an earlier one; None where there is nothing in it."""
+        store = self._directory / STORE
+        if not (store.is_dir() and any(store.iterdir())):
+            return None
+        kept = store.with_name(f"{STORE}.unreadable")
+        shutil.rmtree(kept, ignore_errors=True)
+        store.rename(kept)
+        return kept
+
+    def _put_store_back(self, kept: Path) -> None:
+        store = self._directory / STORE
+        shutil.rmtree(store, ignore_errors=True)
+        kept.rename(store)
 
     def _last_words(self) -> str:
-        for path in (self._log_file, self._directory / "output.txt"):
+        """Why it ended, as far as it said: what it could not log stands in its output."""
+        words = ""
+        for path in (self._log_file, self._output):
             with suppress(OSError):
                 lines = path.read_text(errors="replace").strip().splitlines()
-                if lines:
-                    return f"{lines[-1][:300]} (see {path})"
-        return f"it wrote nothing to {self._log_file}"
+                if lines and (not words or "error" in lines[-1].lower()):
+                    words = f"{lines[-1][:300]} (see {path})"
+        return words or f"it wrote nothing to {self._log_file}"
 
     def _watch(self, on_restart: Callable[[int], None] | None) -> None:
         while not self._stopping.wait(WATCH_S):
@@ -283,6 +317,10 @@ class BrokerProcess:
             _log.warning("broker_restart_failed", error=str(error))
             return None
         return self.pid
+
+    @property
+    def _output(self) -> Path:
+        return self._directory / "output.txt"
 
     @property
     def _log_file(self) -> Path:

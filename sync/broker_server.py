@@ -14,6 +14,8 @@ RELOAD_TIMEOUT_S: Final = 15.0
 """nats-server reads its accounts only after a connection that is just being made, which can take it
 5 s where it is made in the moment of the reload."""
 POLL_S: Final = 0.01
+STORE: Final = "store"
+"""The folder in a broker's directory in which it keeps its messages."""
 
 
 class BrokerServer(Protocol):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from sync.broker_accounts import BrokerState, write_private
-from sync.broker_server import text_from, wait_for
+from sync.broker_server import STORE, text_from, wait_for
 from sync.clock import Clock
 from sync.errors import BrokerError
 from sync.local_ports import HOST
@@ -62,7 +62,7 @@ class MosquittoServer:
 
     def configure(self, directory: Path, state: BrokerState) -> None:
         """See BrokerServer."""
-        (directory / "store").mkdir(mode=0o700, exist_ok=True)
+        (directory / STORE).mkdir(mode=0o700, exist_ok=True)
         state.ca = "" if self.tls is None else str(self.tls.ca)
         config = server_config(
             Listener(
@@ -76,7 +76,7 @@ class MosquittoServer:
                 f"password_file {directory / PASSWORD_FILE}",
                 f"acl_file {directory / ACL_FILE}",
             ],
-            store=directory / "store",
+            store=directory / STORE,
             pid=directory / self.pid_file,
             log=directory / self.log_file,
             user="root" if os.geteuid() == 0 else "",  # another could not write to our directory

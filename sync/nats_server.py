@@ -17,7 +17,7 @@ from sync.broker_config import (
     accounts_section,
     broker_config,
 )
-from sync.broker_server import text_from, wait_for
+from sync.broker_server import STORE, text_from, wait_for
 from sync.clock import Clock
 from sync.errors import BrokerError
 from sync.local_ports import HOST
@@ -51,7 +51,7 @@ class NatsServer:
             host=HOST,
             ports=BrokerPorts(state.mqtt_port, state.native_port),
             files=BrokerFiles(
-                store=directory / "store",
+                store=directory / STORE,
                 log=directory / self.log_file,
                 pid=directory / self.pid_file,
             ),

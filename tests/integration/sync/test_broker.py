@@ -20,7 +20,7 @@ from sync.broker import BrokerProcess
 from sync.broker_accounts import load_state
 from sync.errors import BrokerError, LinkLostError, PortInUseError
 from sync.kept_accounts import KeptAccounts
-from sync.local_ports import free_port
+from sync.local_ports import accepts, free_port
 from sync.mosquitto_server import MosquittoServer
 from sync.mqtt import MqttAddress, PahoTransport
 from sync.nats_server import NatsServer
@@ -161,6 +161,37 @@ def test_a_broker_that_does_not_come_up_quotes_its_log(broker, tmp_path):
     (tmp_path / "broker" / "store").write_text("a file where a folder should be")
     with pytest.raises(BrokerError, match=r"did not come up: .*see"):
         broker.start()
+
+
+def test_a_broker_that_cannot_read_its_store_begins_a_new_one_and_keeps_the_old(
+    broker, server, tmp_path
+):
+    broker.start()
+    broker.stop()
+    store = tmp_path / "broker" / "store"
+    store.mkdir(exist_ok=True)
+    for path in [store / "mosquitto.db", *store.rglob("*")]:
+        if not path.is_dir():
+            path.write_bytes(b"noise" * 200)
+    broker.start()
+    assert accepts(broker.port)
+    if server.name == "mosquitto":  # the other one mends its store itself
+        kept = tmp_path / "broker" / "store.unreadable" / "mosquitto.db"
+        assert kept.read_bytes() == b"noise" * 200
+
+
+def test_a_store_that_is_not_to_blame_stays_where_it_is(broker, server, tmp_path):
+    broker.start()
+    broker.stop()
+    kept = tmp_path / "broker" / "store" / "mine"
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_bytes(b"kept")
+    needed = tmp_path / "broker" / server.pid_file
+    needed.unlink(missing_ok=True)
+    needed.mkdir()  # no broker can write there
+    with pytest.raises(BrokerError, match="did not come up"):
+        broker.start()
+    assert kept.read_bytes() == b"kept"
 
 
 def test_a_missing_binary_says_what_to_install(broker, tmp_path, monkeypatch):
