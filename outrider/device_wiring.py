@@ -163,7 +163,8 @@ class SharedPolicy:
 def _same(tensors: Mapping[str, FloatArray], others: Mapping[str, FloatArray]) -> bool:
     """Whether two adapters have the same values."""
     return tensors.keys() == others.keys() and all(
-        np.array_equal(value, others[name]) for name, value in tensors.items()
+        value is others[name] or np.array_equal(value, others[name])
+        for name, value in tensors.items()
     )
 
 

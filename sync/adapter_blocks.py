@@ -109,6 +109,8 @@ def _from_rank_order(flat: FloatArray, shape: tuple[int, int]) -> FloatArray:
 
 def _blocks(flat: FloatArray, grid: Grid) -> FloatArray:
     """float32 [blocks, block], the last one of each run filled up with zeros."""
+    if grid.per_row * grid.block == grid.length:
+        return flat.reshape(-1, grid.block)
     padded = np.zeros((grid.rows, grid.per_row * grid.block), dtype=np.float32)
     padded[:, : grid.length] = flat.reshape(grid.rows, grid.length)
     return padded.reshape(-1, grid.block)
