@@ -24,10 +24,9 @@ from sync.codec import (
     Envelope,
     Sender,
     decode_envelope,
-    decode_message,
     encode_body,
+    read_message,
     sealed,
-    unknown_fields,
 )
 from sync.connection import Connection
 from sync.errors import RejectedError, TransientError
@@ -347,8 +346,8 @@ class CloudLink:
             _check_place(topic, envelope)
             if self._has(envelope):
                 return _Opened(envelope, Repeated(KINDS[envelope.kind]))
-            message = decode_message(envelope)
-            self.counters.unknown_fields += unknown_fields(envelope, message)
+            message, unknown = read_message(envelope)
+            self.counters.unknown_fields += unknown
             self._minors[envelope.device] = envelope.minor
             return _Opened(envelope, message)
         except RejectedError as error:

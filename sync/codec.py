@@ -170,17 +170,24 @@ def decode_body(body: EncodedBody) -> Message:
 
     Raises: RejectedError: "unknown_kind", "unknown_version", "too_large" or "malformed".
     """
+    return _read(body)[0]
+
+
+def _read(body: EncodedBody) -> tuple[Message, object]:
+    """The message in a body, and what was said of it: its columns, or its msgpack."""
     message_type = KINDS.get(body.kind)
     if message_type is None:
         raise RejectedError(f"no message is called {body.kind[:64]!r}", reason="unknown_kind")
     raw = _inflate(body)
+    said: object = raw
     if episode_dictionary.is_known(body.enc):
-        message = _convert(_unfolded(raw), message_type)
+        said, value = _unfolded(raw)
+        message = _convert(value, message_type)
     else:
         message = _decode(raw, message_type, known=SCHEMA_VERSION)
     if not 1 <= message.schema_version <= SCHEMA_VERSION:
         raise _unknown_version(body.kind, message.schema_version)
-    return message
+    return message, said
 
 
 def encode_envelope(envelope: Envelope, *, reader: int = OLDEST_MINOR) -> bytes:
@@ -266,19 +273,20 @@ def decode_message(envelope: Envelope) -> Message:
     return decode_body(EncodedBody(envelope.kind, envelope.enc, envelope.body))
 
 
-def unknown_fields(envelope: Envelope, message: Message) -> int:
-    """How many fields of a body its reader does not know, at any depth: a newer writer's.
+def read_message(envelope: Envelope) -> tuple[Message, int]:
+    """The message that an envelope carries, and how many of its fields are a newer writer's.
 
-    Args:
-        message: what `decode_message` made of the envelope.
+    Fields that this version does not know are left out and counted, at any depth.
+
+    Raises: RejectedError: see `decode_body`.
     """
-    raw = _inflate(EncodedBody(envelope.kind, envelope.enc, envelope.body))
-    if episode_dictionary.is_known(envelope.enc):
-        return sum(name not in _FIELDS for name in columns.names(msgspec.msgpack.decode(raw)))
+    message, said = _read(EncodedBody(envelope.kind, envelope.enc, envelope.body))
+    if not isinstance(said, bytes):
+        return message, sum(name not in _FIELDS for name in columns.names(said))
     read = _ENCODER.encode(message)
-    if raw == read:  # a writer of this version writes every field
-        return 0
-    return _surplus(msgspec.msgpack.decode(raw), msgspec.msgpack.decode(read))
+    if said == read:  # a writer of this version writes every field
+        return message, 0
+    return message, _surplus(msgspec.msgpack.decode(said), msgspec.msgpack.decode(read))
 
 
 def encode_episode(episode: Episode) -> bytes:
@@ -363,12 +371,14 @@ def plain_body(body: EncodedBody) -> bytes:
     Raises: RejectedError: "unknown_version", "too_large" or "malformed".
     """
     raw = _inflate(body)
-    return _ENCODER.encode(_unfolded(raw)) if episode_dictionary.is_known(body.enc) else raw
+    return _ENCODER.encode(_unfolded(raw)[1]) if episode_dictionary.is_known(body.enc) else raw
 
 
-def _unfolded(raw: bytes) -> object:
+def _unfolded(raw: bytes) -> tuple[object, object]:
+    """Columns, and the message that they stand for as builtins."""
     try:
-        return columns.unpacked(msgspec.msgpack.decode(raw))
+        said = msgspec.msgpack.decode(raw)
+        return said, columns.unpacked(said)
     except (msgspec.MsgspecError, columns.ColumnsError, ValueError, RecursionError) as error:
         raise _malformed(f"columns cannot be read ({error})") from error
 

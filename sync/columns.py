@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum, IntEnum
 from functools import cache
@@ -31,6 +31,7 @@ one."""
 
 Packed = list[Any]  # Any: a tag and what the tag says
 Column = Sequence[Any]  # Any: values of one field, of whatever type it has
+_INNER: Final = frozenset({list, dict})
 _SHARED: Final = frozenset({Element, Observation, Action, str})
 _DIGEST_HEX: Final = 64
 _WIDE: Final = 1 << 62
@@ -84,14 +85,19 @@ def unpacked(columns: object) -> object:
 
 def names(columns: object) -> Iterator[str]:
     """Names of fields that packed columns hold, once for each dataclass of which there are some."""
-    if isinstance(columns, dict):
-        for name, column in columns.items():
-            yield str(name)
-            yield from names(column)
-    elif isinstance(columns, list):
-        for one in columns:
-            if isinstance(one, list | dict):
-                yield from names(one)
+    waiting = [columns]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            yield from map(str, one)
+            waiting.extend(one.values())
+        elif isinstance(one, list) and _holds_more(one):
+            waiting.extend(one)
+
+
+def _holds_more(values: Collection[object]) -> bool:
+    """Whether there are lists or dicts among values: most columns are numbers and texts."""
+    return not _INNER.isdisjoint(map(type, values))
 
 
 # --- packing ----------------------------------------------------------------------------------
@@ -272,8 +278,11 @@ class _Unpacking:
     def shared(self, _count: int, unique: int, column: Any, where: list[int]) -> list[Any]:
         """Values of which some come again."""
         values = self.column(column, unique)
-        weights = [self._weight(value) for value in values]
-        self._take(sum(weights[number] for number in where))
+        if _holds_more(values):
+            weights = [self._weight(value) for value in values]
+            self._take(sum(weights[number] for number in where))
+        else:
+            self._take(len(where))
         return [values[number] for number in where]
 
     def _take(self, count: int) -> None:
@@ -288,7 +297,8 @@ class _Unpacking:
         known = self._weights.get(id(value))
         if known is None:
             parts = value.values() if isinstance(value, dict) else value
-            known = self._weights[id(value)] = 1 + sum(map(self._weight, parts))
+            weight = sum(map(self._weight, parts)) if _holds_more(parts) else len(parts)
+            known = self._weights[id(value)] = 1 + weight
         return known
 
 

@@ -22,11 +22,10 @@ from sync.clock import Clock
 from sync.codec import (
     Sender,
     decode_envelope,
-    decode_message,
     encode_body,
     encode_body_for,
+    read_message,
     sealed,
-    unknown_fields,
 )
 from sync.connection import Connection
 from sync.database import cannot_write, read_meta, transaction, write_meta
@@ -372,8 +371,8 @@ class DeviceLink:
         )
         if not mine or envelope.kind not in topic.kind.messages:
             raise RejectedError("message for another device or topic: drop it", reason="misplaced")
-        message = decode_message(envelope)
-        self.counters.unknown_fields += unknown_fields(envelope, message)
+        message, unknown = read_message(envelope)
+        self.counters.unknown_fields += unknown
         if not incoming.retained:
             self.cloud_minor = envelope.minor
         return message
