@@ -50,7 +50,7 @@ class Database:
     """
 
     def __init__(self, url: str, *, migrate: bool = True, sole: bool = False) -> None:
-        self.engine = open_engine(url)
+        self.engine = open_engine(url, create=migrate)
         self._reading = reading_options(self.engine)
         self._lock: ServiceLock | None = None
         try:

@@ -23,6 +23,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from cloud_learner.errors import (
     SettingsError,
     StoreDamagedError,
+    StoreMismatchError,
     StoreRefusedError,
     StoreUnavailableError,
 )
@@ -65,11 +66,16 @@ _TOO_LARGE_CLASS = "54"  # a value beyond what PostgreSQL can hold or index
 _READ_ONLY_STATE = "25006"  # it is a stand-by, or becomes the main one just now
 
 
-def open_engine(text: str) -> Engine:
+def open_engine(text: str, *, create: bool = True) -> Engine:
     """The connections to a database; none is opened yet.
 
-    Raises: SettingsError: there is no such database, or its driver is not installed. The text never
-        holds a part of the URL, which may hold a password.
+    Args:
+        create: make the file of an SQLite database where there is none.
+
+    Raises:
+        SettingsError: there is no such database, or its driver is not installed. The text never
+            holds a part of the URL, which may hold a password.
+        StoreMismatchError: there is no file, and none is to be made.
     """
     url = _parsed(text)
     try:
@@ -83,6 +89,8 @@ def open_engine(text: str) -> Engine:
         event.listen(engine, "begin", _begin_postgresql)
         return engine
     if (file := file_of(engine)) is not None:
+        if not (create or file.is_file()):
+            raise StoreMismatchError(f"{file} is no cloud database: correct --database")
         file.parent.mkdir(parents=True, exist_ok=True)
         make_private(file)  # it will hold what was on screens
     event.listen(engine, "connect", _prepare_sqlite)

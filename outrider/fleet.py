@@ -80,7 +80,7 @@ def set_devices(
     """
     values = _values_of(pairs)
     out = Output(json_lines=json)
-    if url is None and database is None and (broker is not None or not has_cloud(data)):
+    if url is None and (broker is not None or (database is None and not has_cloud(data))):
         if where:
             raise MisuseError("--where needs the cloud: --url URL --token TOKEN, or its --data")
         rows = _set_over_broker(

@@ -19,11 +19,18 @@ from urllib.request import Request, urlopen
 
 import typer
 
+from outrider.cloud_database import DATABASE_VARIABLE
 from outrider.errors import CommandError, MisuseError
 
 DataDir = Annotated[Path | None, typer.Option("--data", help="Folder of a fleet on this machine.")]
 Database = Annotated[
-    str | None, typer.Option("--database", help="Its cloud's database, where that is elsewhere.")
+    str | None,
+    typer.Option(
+        "--database",
+        envvar=DATABASE_VARIABLE,
+        show_envvar=False,
+        help=f"Its cloud's database, where that is elsewhere; or {DATABASE_VARIABLE}.",
+    ),
 ]
 Url = Annotated[str | None, typer.Option("--url", help="The cloud's API: http(s)://host:port.")]
 Token = Annotated[

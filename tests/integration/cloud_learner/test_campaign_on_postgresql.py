@@ -128,3 +128,18 @@ def run(capsys, *words):
     assert "wr0ng" not in said.err
     assert PASSWORD not in said.err
     return code, said
+
+
+def test_the_environment_names_the_database_to_every_command(
+    postgres_server, tmp_path, capsys, monkeypatch
+):
+    from outrider import cli
+
+    url = postgres_server.empty()
+    Database(url).close()
+    monkeypatch.setenv("OUTRIDER_DATABASE", url)
+    for words in (["fleet", "list"], ["release", "lineage", "--device", "x"]):
+        code = cli.run([*words, "--data", str(tmp_path), "--json"])
+        assert (code, capsys.readouterr().err) == (0, "")
+    assert not (tmp_path / "cloud").exists()
+    postgres_server.drop(url)

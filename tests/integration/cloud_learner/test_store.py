@@ -63,9 +63,16 @@ def test_opening_again_changes_nothing_and_keeps_what_is_there(database):
     assert kept == {"redelivered": 3}
 
 
-def test_a_database_without_tables_is_refused_where_it_is_only_used(new_url):
+def test_a_database_without_tables_is_refused_where_it_is_only_used(new_url, tmp_path):
+    (tmp_path / "cloud.db").touch()
     with pytest.raises(StoreMismatchError, match=r"start `outrider cloud serve`"):
         Database(new_url, migrate=False)
+
+
+def test_a_file_that_is_not_there_is_not_made_by_who_only_uses_it(tmp_path):
+    with pytest.raises(StoreMismatchError, match="correct --database"):
+        Database(sqlite_url(tmp_path / "typo" / "cloud.db"), migrate=False)
+    assert not (tmp_path / "typo").exists()
 
 
 @pytest.mark.parametrize("migrate", [True, False])
