@@ -24,7 +24,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from outrider.bench_release_phones import FACTORY, Failed, PhonesOrder, Told, run_phones
+from outrider.bench_release_phones import (
+    FACTORY,
+    Active,
+    Failed,
+    PhonesOrder,
+    Told,
+    run_phones,
+)
 from outrider.errors import CommandError
 from outrider.options import Json
 from outrider.output import Output
@@ -78,6 +85,7 @@ class _Update:
         seconds: from before signing until each phone acts with it.
         sign_s: of these, signing and announcing.
         down_bytes, up_bytes: TCP payload from and to the broker, all phones together.
+        cpu_s: processor time of the phones' processes since the update before.
     """
 
     version: int
@@ -85,6 +93,7 @@ class _Update:
     sign_s: float
     down_bytes: int
     up_bytes: int
+    cpu_s: float
 
     def row(self) -> dict[str, object]:
         """As it is shown."""
@@ -96,6 +105,7 @@ class _Update:
             "sign_s": round(self.sign_s, 3),
             "down_bytes_per_phone": round(self.down_bytes / phones),
             "up_bytes_per_phone": round(self.up_bytes / phones),
+            "cpu_ms_per_phone": round(1000 * self.cpu_s / phones, 1),
         }
 
 
@@ -115,6 +125,9 @@ def _summary(
         "max_s": round(max(seconds), 3),
         "aim_p95_s": AIM_P95_S,
         "met": p95_s < AIM_P95_S,
+        "cpu_ms_per_phone": round(
+            statistics.median(1000 * one.cpu_s / phones for one in updates), 1
+        ),
         "update_bytes": round(update_bytes),
         **facts,
         "update_over_fp32": round(update_bytes / facts["fp32_adapter_bytes"], 4),
@@ -161,6 +174,7 @@ class _Fleet(ExitStack):
         self._session = self._start_service(broker)
         self._adapters = _Adapters(self._graphs)
         self._listeners: list[Connection] = []
+        self._cpu_s: dict[Connection, float] = {}
         for start in range(min(processes, phones)):
             self._start_phones(names[start :: min(processes, phones)])
         self._names = names
@@ -175,6 +189,7 @@ class _Fleet(ExitStack):
 
         release, adapter = self._adapters.make(version)
         down, up = self._proxy.received_bytes, self._proxy.sent_bytes
+        cpu_s = sum(self._cpu_s.values())
         begun_s = time.monotonic()
         self._repository.publish(release, adapter, "stable")
         self._session.announce(
@@ -185,10 +200,11 @@ class _Fleet(ExitStack):
         self._reports.wait_for(str(release.id), len(self._names))
         return _Update(
             version=version,
-            seconds=tuple(at_s - begun_s for at_s in active.values()),
+            seconds=tuple(one.at_s - begun_s for one in active.values()),
             sign_s=signed_s - begun_s,
             down_bytes=self._proxy.received_bytes - down,
             up_bytes=self._proxy.sent_bytes - up,
+            cpu_s=sum(self._cpu_s.values()) - cpu_s,
         )
 
     def facts(self) -> dict[str, int]:
@@ -262,20 +278,20 @@ class _Fleet(ExitStack):
         self.callback(process.join, _STOP_S)
         self.callback(listener.send, "stop")
 
-    def _wait_active(self, wanted: Mapping[str, str], timeout_s: float) -> dict[str, float]:
-        """When each phone said that the release which is wanted of it acts."""
-        active: dict[str, float] = {}
+    def _wait_active(self, wanted: Mapping[str, str], timeout_s: float) -> dict[str, Active]:
+        """What each phone said once the release which is wanted of it acts."""
+        active: dict[str, Active] = {}
         deadline_s = time.monotonic() + timeout_s
         while len(active) < len(wanted):
             for told in self._told(deadline_s):
                 if isinstance(told, Failed):
                     raise CommandError(f"{told.device_id} failed: {told.detail}")
                 if wanted[told.device_id] == told.release_id:
-                    active[told.device_id] = told.at_s
+                    active[told.device_id] = told
         return active
 
     def _told(self, deadline_s: float) -> Iterator[Told]:
-        """What phones have said meanwhile."""
+        """What phones have said meanwhile; what their processes took is kept."""
         left_s = deadline_s - time.monotonic()
         ready = wait(self._listeners, max(left_s, 0.0))
         if not ready:
@@ -283,9 +299,12 @@ class _Fleet(ExitStack):
         for listener in self._listeners:
             if listener in ready:
                 try:
-                    yield listener.recv()
+                    told: Told = listener.recv()
                 except EOFError as error:
                     raise CommandError("a process of phones ended: see what it wrote") from error
+                if isinstance(told, Active):
+                    self._cpu_s[listener] = max(told.cpu_s, self._cpu_s.get(listener, 0.0))
+                yield told
 
 
 class _Reports:

@@ -47,11 +47,16 @@ class PhonesOrder:
 
 @dataclass(frozen=True, slots=True)
 class Active:
-    """A release acts on a phone ("factory" once it has started)."""
+    """A release acts on a phone ("factory" once it has started).
+
+    Attributes:
+        cpu_s: processor time that the phone's process has taken.
+    """
 
     device_id: str
     release_id: str
     at_s: float
+    cpu_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,8 @@ def _live(
 
     def report(event: str, **fields: object) -> None:
         if event == "installed":
-            tell(Active(device_id, str(fields["release_id"]), time.monotonic()))
+            release_id = str(fields["release_id"])
+            tell(Active(device_id, release_id, time.monotonic(), time.process_time()))
 
     try:
         _supervisor(order, device_id, report).run(stop)
