@@ -16,7 +16,7 @@ import structlog
 from cloud_learner.device_rows import revoked_among
 from cloud_learner.errors import StoreDamagedError, StoreRefusedError
 from cloud_learner.ingest_store import record_dead_letter, record_message, record_seen
-from cloud_learner.store import Database
+from cloud_learner.store import Database, count
 from sync.clock import Clock
 from sync.cloud_link import REVOKED
 from sync.errors import RejectedError, TransientError
@@ -26,7 +26,8 @@ from sync.session import DeadLetter, Received
 _log = structlog.get_logger()
 UNSTORABLE: Final = "unstorable"
 """Reason code of a message that can be read and that the database cannot hold."""
-
+LETTERS_PER_S: Final = 50
+"""How many unreadable payloads a second are kept for somebody to look at; all are counted."""
 _HIGHEST_VERSION: Final = 1 << 53
 """Of what is counted one by one; the operator's next change must still have a number."""
 
@@ -37,6 +38,9 @@ class Ingest:
     def __init__(self, database: Database, *, clock: Clock) -> None:
         self._database = database
         self._clock = clock
+        self._letters = 0
+        self._letters_since_s = float("-inf")
+        self._uncounted = 0
 
     def commit(self, batch: Sequence[Received]) -> dict[int, str]:
         """Store a batch; index → reason of the messages that were refused for good.
@@ -105,12 +109,26 @@ class Ingest:
                         detail=f"{type(received.message).__name__} seq {received.seq}",
                         now_ms=now_ms,
                     )
+            uncounted = self._uncounted
+            if uncounted:
+                count(connection, "dead_lettered", uncounted)
             present = {one.device_id for one in batch if not isinstance(one.message, Offline)}
             record_seen(connection, sorted(present), now_ms=now_ms)
+        self._uncounted -= uncounted
         return refused
 
     def bury(self, letter: DeadLetter) -> None:
-        """Count and keep a payload that could not even be read (its reason, not its bytes)."""
+        """Count and keep a payload that could not even be read (its reason, not its bytes).
+
+        Each costs a commit, for which everybody waits: of a flood only so many a second are kept.
+        """
+        now_s = self._clock.monotonic_s()
+        if now_s - self._letters_since_s >= 1.0:
+            self._letters_since_s, self._letters = now_s, 0
+        self._letters += 1
+        self._uncounted += 1
+        if self._letters > LETTERS_PER_S:
+            return
         _log.warning("dead_letter_received", topic=letter.topic, reason=letter.reason)
         with suppress(TransientError), self._database.write() as connection:  # it is logged
             record_dead_letter(
@@ -120,6 +138,7 @@ class Ingest:
                 detail=f"{letter.topic} ({len(letter.payload)} bytes)",
                 now_ms=self._clock.wall_ms(),
             )
+            self._uncounted -= 1
 
 
 def _refusal(received: Received) -> str | None:

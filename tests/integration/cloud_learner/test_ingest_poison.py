@@ -11,9 +11,9 @@ from sqlalchemy import func, select
 
 from cloud_learner import ingest_store
 from cloud_learner.errors import StoreDamagedError, StoreRefusedError, StoreUnavailableError
-from cloud_learner.ingest import UNSTORABLE, Ingest
+from cloud_learner.ingest import LETTERS_PER_S, UNSTORABLE, Ingest
 from cloud_learner.report_store import ReportStore
-from cloud_learner.store import Database
+from cloud_learner.store import Database, counters
 from cloud_learner.tables import DEAD_LETTERS, EPISODES
 from sync.clock import ManualClock
 from sync.drop_rules import dropped_event
@@ -128,6 +128,21 @@ def test_the_newest_dead_letters_are_kept_and_all_are_counted(ingest, database, 
     with database.read() as connection:
         details = [row[0] for row in connection.execute(select(DEAD_LETTERS.c.detail))]
     assert [detail.split()[0] for detail in details] == ["topic/2", "topic/3", "topic/4"]
+
+
+def test_of_a_flood_few_letters_are_kept_a_second_and_all_are_counted(database):
+    """Each that is kept costs a commit, for which all other phones wait."""
+    clock = ManualClock()
+    ingest = Ingest(database, clock=clock)
+    for _ in range(2):
+        for number in range(2 * LETTERS_PER_S):
+            ingest.bury(DeadLetter(f"topic/{number}", b"", "malformed"))
+        clock.advance(1.0)
+    assert rows_of(database, DEAD_LETTERS) == 2 * LETTERS_PER_S
+    ingest.commit([received(event(1), 1)])
+    ingest.commit([received(event(2), 2)])
+    with database.read() as connection:
+        assert counters(connection)["dead_lettered"] == 4 * LETTERS_PER_S
 
 
 def test_declared_drops_are_totals_whoever_tells_them_and_however_often(ingest, database):
