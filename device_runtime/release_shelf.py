@@ -132,7 +132,11 @@ class _Plan:
         self._announced_at_s = min(self._announced_at_s, at_s)
 
     def try_again(self, job: _Job) -> None:
-        """Do `job` once more after a pause."""
+        """Do `job` once more after a pause; of looks at the channel that failed one is enough."""
+        if isinstance(job, _Refresh):
+            looks = [job, *(one for one in self._again if isinstance(one, _Refresh))]
+            job = _Refresh(announced=any(one.announced for one in looks))
+            self._again = [one for one in self._again if not isinstance(one, _Refresh)]
         self._again.append(job)
         pause_s = self._retry_s * self._random.uniform(1.0, 2.0)
         self._due_s = self._clock.monotonic_s() + pause_s
@@ -145,7 +149,9 @@ class _Plan:
             self._announced_at_s = math.inf
             jobs.append(_Refresh(announced=True))
         if now_s >= self._due_s:
-            jobs += [*self._again, *([] if jobs else [_Refresh()])]
+            looks = [one for one in self._again if isinstance(one, _Refresh)]
+            others = [one for one in self._again if not isinstance(one, _Refresh)]
+            jobs = [*(jobs or looks or [_Refresh()]), *others]
             self._again.clear()
             self._due_s = self._next_s()
         return jobs

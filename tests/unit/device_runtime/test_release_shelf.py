@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from device_runtime.errors import InstallError
-from device_runtime.release_shelf import KEPT_PINNED, ReleaseShelf, _Plan, _Refresh
+from device_runtime.release_shelf import KEPT_PINNED, ReleaseShelf, _Pin, _Plan, _Refresh
 from device_runtime.slots import InstalledRelease
 from device_runtime.trial_start import InstallOutcome
 from sync.adapter_file import AdapterFile
@@ -324,6 +324,21 @@ def test_phones_that_fail_together_do_not_try_again_together():
     assert len(pauses) == 20
     assert min(pauses) >= 5.0
     assert max(pauses) <= 10.0
+
+
+def test_looks_that_go_on_failing_do_not_become_more():
+    clock = ManualClock()
+    plan = _Plan(clock, Random(1), 60.0, 5.0)
+    plan.try_again(_Refresh(announced=True))
+    plan.try_again(_Pin(ReleaseId("r-1")))
+    rounds = []
+    for _ in range(50):
+        clock.advance(plan.wait_s())
+        rounds.append(plan.take_due())
+        for job in rounds[-1]:
+            plan.try_again(job)
+
+    assert rounds == [[_Refresh(announced=True), _Pin(ReleaseId("r-1"))]] * 50
 
 
 def test_announced_release_is_looked_for_as_news_and_a_look_in_between_is_not():
