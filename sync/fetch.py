@@ -2,7 +2,8 @@
 
 The device pulls, so the slow side sets the pace. A request that is not answered is repeated under
 the same id, each time after twice as long: a cloud that a whole fleet asks at once is slow, and not
-to be asked for the same again and again. A late second answer finds nobody waiting and is dropped.
+to be asked for the same again and again; and at once on a new connection, since what was asked
+without one is lost. A late second answer finds nobody waiting and is dropped.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ where it cannot be reached; it has its own deadline. It may yield without end: r
 length that is allowed.
 """
 
+_Answers = queue.SimpleQueue[FileChunk | None]
+"""The chunks that came for one request; None says that it is to be sent again."""
+
 
 class FileFetcher:
     """The asking side; `fetch` is called from any thread, `take` from the link's.
@@ -46,7 +50,7 @@ class FileFetcher:
         self._clock = clock
         self._new_id = new_id
         self._lock = threading.Lock()
-        self._waiting: dict[str, queue.SimpleQueue[FileChunk]] = {}
+        self._waiting: dict[str, _Answers] = {}
 
     def take(self, chunk: FileChunk) -> None:
         """Give a chunk to whoever asked for it."""
@@ -54,6 +58,12 @@ class FileFetcher:
             answers = self._waiting.get(chunk.request_id)
         if answers is not None:
             answers.put(chunk)
+
+    def connected(self) -> None:
+        """Ask again for what is waited for: there is a new connection."""
+        with self._lock:
+            for answers in self._waiting.values():
+                answers.put(None)
 
     def fetch(
         self,
@@ -89,7 +99,7 @@ class FileFetcher:
         request = FileRequest(
             request_id=self._new_id(), path=path, offset=offset, length=CHUNK_BYTES
         )
-        answers: queue.SimpleQueue[FileChunk] = queue.SimpleQueue()
+        answers: _Answers = queue.SimpleQueue()
         with self._lock:
             self._waiting[request.request_id] = answers
         try:
@@ -101,7 +111,7 @@ class FileFetcher:
     def _wait(
         self,
         request: FileRequest,
-        answers: queue.SimpleQueue[FileChunk],
+        answers: _Answers,
         stall_timeout_s: float,
     ) -> FileChunk:
         deadline_s = self._clock.monotonic_s() + stall_timeout_s
@@ -116,9 +126,12 @@ class FileFetcher:
                 )
             self._send(request)
             try:
-                return answers.get(timeout=min(left_s, repeat_after_s))
+                answer = answers.get(timeout=min(left_s, repeat_after_s))
             except queue.Empty:
                 repeat_after_s *= 2
+            else:
+                if answer is not None:
+                    return answer
 
 
 class DirectoryFiles:

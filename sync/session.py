@@ -277,6 +277,8 @@ class DeviceSession:
 
     def _connection_changed(self, online: bool) -> None:  # noqa: FBT001 - an event's one value
         (self._loop.connected.set if online else self._loop.connected.clear)()
+        if online:
+            self._fetcher.connected()
 
 
 def _nobody_listens(message: ControlMessage) -> None:

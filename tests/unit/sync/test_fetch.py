@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import queue
+import threading
 
 import pytest
 
+from sync import fetch
 from sync.clock import ManualClock
 from sync.errors import FetchInterruptedError, RejectedError
 from sync.fetch import CHUNK_BYTES, DirectoryFiles, FileFetcher
@@ -48,6 +50,21 @@ def test_a_file_arrives_whole(size):
     data = bytes(index % 251 for index in range(size))
     server = Server({"a": data})
     assert b"".join(server.fetcher.fetch("a")) == data
+
+
+def test_what_was_asked_without_a_connection_is_asked_again_once_there_is_one(monkeypatch):
+    monkeypatch.setattr(fetch, "REPEAT_AFTER_S", 3600.0)
+    asked, chunks = threading.Event(), []
+    server = Server({"a": b"all of it"}, answer=lambda chunk: asked.set())
+    asking = threading.Thread(target=lambda: chunks.extend(server.fetcher.fetch("a")), daemon=True)
+    asking.start()
+    assert asked.wait(10)
+    server.answer = lambda chunk: chunk
+    server.fetcher.connected()
+    asking.join(10)
+
+    assert chunks == [b"all of it"]
+    assert [one.request_id for one in server.requests] == ["request-0", "request-0"]
 
 
 def test_a_fetch_goes_on_from_where_it_stopped():
