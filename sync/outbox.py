@@ -207,17 +207,19 @@ class Outbox:
         self._asked_at_s: float | None = None
         self._moved_at_s = self._moved_to_s = 0.0
         self._paused_until_s = 0.0
+        self._is_shut = False
 
     def claim(self, window: int) -> list[OutboxRow]:
         """Rows to send now: those whose answer is overdue, then new ones while the window has room.
 
         At most `window` rows and the bytes that the cloud allows are outstanding; one row always
         fits, and urgent ones are held up by urgent ones only. Nothing while the cloud wants a
-        pause.
+        pause, or with no window.
         """
         self._write_down()
         now_s = self._clock.monotonic_s()
-        if now_s < self._paused_until_s:
+        self._is_shut = window <= 0
+        if self._is_shut or now_s < self._paused_until_s:
             return []
         due = [seq for seq, held in self._outstanding.items() if self._due_s(held) <= now_s]
         fresh = self._fresh(window)
@@ -254,7 +256,7 @@ class Outbox:
             selective: (first, last) of more such rows.
         """
         ranges = [*selective, *([(1, cumulative)] if cumulative > 0 else [])]
-        gone = self._under(install, {*sequences, *self._sent_within(ranges)})
+        gone = self._sent_under(install, {*sequences, *self._sent_within(ranges)})
         now_s = self._clock.monotonic_s()
         for seq in gone:
             held = self._outstanding.pop(seq, None)
@@ -282,7 +284,7 @@ class Outbox:
         Args:
             install: see `acknowledge`.
         """
-        known = self._under(install, {seq for seq, _reason in rejected})
+        known = self._sent_under(install, {seq for seq, _reason in rejected})
         for seq in known:
             self._outstanding.pop(seq, None)
         self._settle({seq: reason or "rejected" for seq, reason in rejected if seq in known})
@@ -304,7 +306,12 @@ class Outbox:
         self._outstanding.clear()
 
     def next_due_s(self) -> float | None:
-        """Monotonic time at which the next resend is due; None with nothing outstanding."""
+        """Monotonic time at which the next resend is due; None where nothing is to be sent again.
+
+        That is with nothing outstanding, and while the cloud allows no row at all.
+        """
+        if self._is_shut:
+            return None
         due_s = min(map(self._due_s, self._outstanding.values()), default=None)
         if self._paused_until_s > self._clock.monotonic_s():
             return max(due_s or 0.0, self._paused_until_s)
@@ -359,12 +366,17 @@ class Outbox:
             )
         return found
 
-    def _under(self, install: str | None, sequences: set[int]) -> set[int]:
-        """Those of some rows that are sent under a name; all of them where it is None."""
-        if install is None:
-            return sequences
-        query = "SELECT 1 FROM outbox WHERE seq = ? AND install = ?"
-        return {seq for seq in sequences if self._conn.execute(query, (seq, install)).fetchone()}
+    def _sent_under(self, install: str | None, sequences: set[int]) -> set[int]:
+        """Those of some rows that were sent under a name (None: any): no other can be settled."""
+        query = "SELECT attempts, install FROM outbox WHERE seq = ?"
+        found = ((seq, self._conn.execute(query, (seq,)).fetchone()) for seq in sequences)
+        return {
+            seq
+            for seq, row in found
+            if row is not None
+            and (row[0] > 0 or seq in self._outstanding)
+            and install in {None, row[1]}
+        }
 
     def _settle(self, settled: dict[int, str]) -> int:
         """Note what became of rows, and write it down; how many rows were deleted."""
