@@ -51,9 +51,15 @@ def postgres_database(postgres_server: PostgresServer) -> Iterator[Database]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    """A cloud database without rows, of each kind that there is."""
-    if request.param == "sqlite":
+def kind(request: pytest.FixtureRequest) -> str:
+    """Each kind of database that there is; modules of long tests mark the second one slow."""
+    return str(request.param)
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest, kind: str, tmp_path: Path) -> Iterator[Database]:
+    """A cloud database without rows, of each kind."""
+    if kind == "sqlite":
         opened = Database(sqlite_url(tmp_path / "cloud.db"))
         yield opened
         opened.close()

@@ -164,6 +164,11 @@ class Cloud:
         return self.releases.get(release_id).state
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def kind(request):
+    return request.param
+
+
 @pytest.fixture
 def cloud(tmp_path, database):
     made = Cloud(tmp_path, database)

@@ -22,6 +22,11 @@ def _quick_disk(monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def kind(request):
+    return request.param
+
+
 @pytest.fixture
 def fleet(tmp_path, database):
     made = StagedFleet(tmp_path, database=database)
@@ -29,6 +34,7 @@ def fleet(tmp_path, database):
     return made
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"], indirect=True)
 def test_a_good_release_reaches_all_but_the_hold_out_and_then_everybody(fleet):
     held_out = {name for name in fleet.phones if is_held_out(name, TWO_STAGES.hold_out_bps)}
     fleet.stage()
