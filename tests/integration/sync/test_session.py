@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import queue
 import sqlite3
+import threading
 import time
 from random import Random
 
 import pytest
 
-from sync import outbox
+from sync import fetch, outbox
 from sync.database import open_database, transaction
 from sync.errors import LinkLostError, RejectedError
 from sync.fetch import DirectoryFiles
@@ -113,6 +114,37 @@ def put(conn, *messages):
     with transaction(conn):
         for message in messages:
             outbox.enqueue(conn, message, created_at_ms=1)
+
+
+def test_a_file_that_is_asked_for_before_there_is_a_connection_comes_with_it(
+    transport, tmp_path, name, cloud, monkeypatch
+):
+    monkeypatch.setattr(fetch, "REPEAT_AFTER_S", 3600.0)
+    (tmp_path / "served" / "adapter.bin").write_bytes(b"an adapter")
+    asked, send = threading.Event(), DeviceSession.send
+
+    def send_and_say(session, message):
+        send(session, message)
+        asked.set()
+
+    monkeypatch.setattr(DeviceSession, "send", send_and_say)
+    session = DeviceSession(
+        transport=transport(name),
+        database=tmp_path / "early.db",
+        fleet=FLEET,
+        birth=Birth(device_id=DeviceId(name)),
+        random=Random(2),
+    )
+    came: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    asking = threading.Thread(
+        target=lambda: came.put(b"".join(session.fetch("adapter.bin"))), daemon=True
+    )
+    asking.start()
+    assert asked.wait(WAIT_S)
+    session.start()
+
+    assert came.get(timeout=WAIT_S) == b"an adapter"
+    session.close()
 
 
 def test_rows_leave_when_the_session_is_woken_and_are_gone_when_committed(
