@@ -28,11 +28,20 @@ def test_a_step_without_screens_takes_a_small_part_of_its_json():
 
 
 @pytest.mark.slow
+def test_a_step_with_photographs_takes_a_small_part_of_their_pngs():
+    *_, summary = run("--parts", "photos", "--played", "1")
+    photos = summary["photos"]
+    assert photos["pictures"]["bytes_each"] > 4_000
+    assert photos["met"] is (photos["ratio"] <= 0.05) is True
+
+
+@pytest.mark.slow
 def test_rates_and_memory_are_of_every_episode():
     rows = run("--parts", "rates,memory", "--phones", "1,3", "--uploads", "12", "--episodes", "20")
     summary = rows[-1]
     assert [row["episodes"] for row in summary["rates"]] == [12, 12]
     assert all(row["episodes_per_s"] > 0 for row in summary["rates"])
+    assert all(row["broker_cpu_ms_per_episode"] > 0 for row in summary["rates"])
     assert summary["memory"]["episodes"] == 20
 
 
