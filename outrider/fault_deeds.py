@@ -20,6 +20,7 @@ from outrider.fault_intruder import Intruder
 from outrider.fault_schedule import YEAR_MS, Deed, Fault
 
 _TURN_S: Final = 0.05
+_AGAIN_S: Final = 0.2
 PAGE_BYTES: Final = 4096
 
 Undo = Callable[[], None]
@@ -61,7 +62,11 @@ class Harm:
         waiting = list(self._fleet.schedule.deeds)
         while (passed_s := time.monotonic() - begun_s) < self._fleet.schedule.harm_s:
             while waiting and waiting[0].at_s <= passed_s:
-                self._do(waiting.pop(0), passed_s)
+                deed = waiting.pop(0)
+                try:
+                    self._do(deed, passed_s)
+                except ProcessLookupError:  # whom it would hit is just being started again
+                    waiting.insert(0, replace(deed, at_s=passed_s + _AGAIN_S))
             self._undo_until(passed_s)
             self._fleet.tend()
             time.sleep(_TURN_S)
@@ -70,6 +75,8 @@ class Harm:
     def _do(self, deed: Deed, passed_s: float) -> None:
         try:
             undo = self._deeds[deed.fault](deed)
+        except ProcessLookupError:
+            raise
         except OSError as error:  # a machine that does not let us
             self.skipped[deed.fault.value] = str(error)
             return
@@ -84,10 +91,13 @@ class Harm:
             undo()
 
     def _kill_broker(self, deed: Deed) -> Undo:
+        if not self._fleet.broker_up:
+            raise ProcessLookupError
         self._fleet.kill_broker(forget=deed.fault is Fault.BROKER_EMPTIED)
         return self._fleet.start_broker
 
     def _kill(self, part: Part) -> Undo:
+        _pid(part)
         part.held = True
         part.signal(signal.SIGKILL)
         return lambda: _release(part)
@@ -196,15 +206,24 @@ def _release(part: Part) -> None:
     part.held = False
 
 
+def _pid(part: Part) -> int:
+    """Of a part that runs.
+
+    Raises: ProcessLookupError: it does not, at this moment.
+    """
+    if part.pid is None:
+        raise ProcessLookupError
+    return part.pid
+
+
 def _stop(part: Part) -> Undo:
+    _pid(part)
     part.signal(signal.SIGSTOP)
     return lambda: part.signal(signal.SIGCONT)
 
 
-def _fill(part: Part) -> Undo | None:
-    pid = part.pid
-    if pid is None:
-        return None
+def _fill(part: Part) -> Undo:
+    pid = _pid(part)
     fill_disk(pid)
 
     def undo() -> None:
