@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cloud_learner.figures import wilson
-from cloud_learner.release_comparison import Floats, Outcomes, own_past_of
+from cloud_learner.release_comparison import Floats, Indices, Outcomes, own_past_of
 from cloud_learner.staged_plan import Limit, StagedPlan
 
 Flags = npt.NDArray[np.bool_]
@@ -153,6 +153,27 @@ def slowed_share(plan: StagedPlan, speed: Speed, control: Speed) -> Share:
         int(np.count_nonzero(control_slow)),
         int(np.count_nonzero(control_known)),
     )
+
+
+def silent_share(stage_of: Indices, there: Flags, lost: Flags) -> Share:
+    """Phones that are not heard of any more, among those it was offered to and among the others.
+
+    The others are asked about the same time: of those that were there when a stage began, too.
+
+    Args:
+        stage_of: int64 [P], the stage from which on each phone was offered it; S for the others.
+        there: bool [S, P], who was heard of shortly before each stage began.
+        lost: bool [P], who is not heard of any more.
+    """
+    stages = len(there)
+    n = np.array([np.count_nonzero(there[at] & (stage_of == at)) for at in range(stages)])
+    cases = sum(np.count_nonzero(there[at] & (stage_of == at) & lost) for at in range(stages))
+    others = there & (stage_of == stages)
+    control_n = others.sum(axis=1)
+    shares = (others & lost).sum(axis=1) / np.maximum(control_n, 1)
+    expected = float(np.sum(n * shares)) / max(1, int(n.sum()))
+    most = int(control_n.max(initial=0))
+    return Share(int(cases), int(n.sum()), round(expected * most), most)
 
 
 def _slowed(plan: StagedPlan, speed: Speed, typical_ms: float) -> tuple[Flags, Flags]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+import numpy as np
+
 from cloud_learner.staged_arms import Arms
-from cloud_learner.staged_bounds import Share
+from cloud_learner.staged_bounds import Share, silent_share
 from cloud_learner.staged_census import Row
 from cloud_learner.staged_gate import ANSWERS, Evidence
 from cloud_learner.staged_phone_store import (
@@ -95,15 +97,16 @@ def _silent(staged: StagedRelease, phones: Iterable[ChannelPhone], *, now_ms: in
     release kills at once does not tell that it was told.
     """
     silence_ms = round(staged.plan.silence_s * 1000)
-    latest = len(staged.stages_began_ms) - 1
-    counted = {True: [0, 0], False: [0, 0]}
-    for phone in phones:
-        is_offered = phone.offered_from is not None
-        stage = latest if phone.offered_from is None else phone.offered_from
-        if phone.last_seen_ms >= staged.stages_began_ms[stage] - silence_ms:
-            counted[is_offered][0] += phone.last_seen_ms < now_ms - silence_ms
-            counted[is_offered][1] += 1
-    return Share(*counted[True], *counted[False])
+    began_ms = np.array(staged.stages_began_ms)
+    none = len(began_ms)
+    rows = [
+        (none if phone.offered_from is None else phone.offered_from, phone.last_seen_ms)
+        for phone in phones
+    ]
+    stage_of, seen_ms = np.array(rows, np.int64).reshape(-1, 2).T
+    lost = seen_ms < now_ms - silence_ms
+    there = seen_ms[None, :] >= began_ms[:, None] - silence_ms
+    return silent_share(stage_of, there, lost)
 
 
 def _idle(
@@ -114,22 +117,21 @@ def _idle(
     *,
     now_ms: int,
 ) -> Share:
-    """Phones that are heard of and have played nothing for long, in both arms."""
-    long_ago_ms = now_ms - round(staged.plan.answer_s * 1000)
-    had_it = {
-        row["device_id"]
+    """Phones that are heard of and played nothing for long before, in both arms."""
+    long_ms = round(staged.plan.answer_s * 1000)
+    installed_ms = {
+        row["device_id"]: row["installed_at_ms"]
         for row in rows
-        if row["outcome"] == INSTALLED
-        and not row["left_at_ms"]
-        and row["installed_at_ms"] <= long_ago_ms
+        if row["outcome"] == INSTALLED and not row["left_at_ms"]
     }
-    had_the_old = staged.stages_began_ms[0] <= long_ago_ms
     counted = {True: [0, 0], False: [0, 0]}
     for phone in phones:
-        has_it = phone.device_id in had_it
+        has_it = phone.device_id in installed_ms
         has_the_old = phone.offered_from is None and phone.release_id == staged.replaces
-        if phone.last_seen_ms >= long_ago_ms and (has_it or (had_the_old and has_the_old)):
+        since_ms = installed_ms.get(phone.device_id, staged.stages_began_ms[0])
+        heard_of = phone.last_seen_ms >= max(now_ms - long_ms, since_ms + long_ms)
+        if heard_of and (has_it or has_the_old):
             played_ms = use[0 if has_it else 1].last_ms.get(phone.device_id, 0)
-            counted[has_it][0] += played_ms < long_ago_ms
+            counted[has_it][0] += played_ms < phone.last_seen_ms - long_ms
             counted[has_it][1] += 1
     return Share(*counted[True], *counted[False])

@@ -75,7 +75,7 @@ LIMITS: Final = MappingProxyType(
         "crashes": Limit(0.05, 2),
         "reverts": Limit(0.05, 2),
         "silent": Limit(0.10, 2),
-        "idle": Limit(0.10, 0),
+        "idle": Limit(0.10, 2),
         "slowed": Limit(0.10, 2),
         "env_errors": Limit(0.10, 100),
         "undecided": Limit(0.10, 100),
@@ -84,8 +84,7 @@ LIMITS: Final = MappingProxyType(
 )
 """Shares of: phones that were told and answered, or had the time to; phones that installed (crashes
 and reverts); phones that were heard of before it was offered; phones that have it for a while and
-are heard of; phones whose speed is known; episodes; steps. Where `from_n` is 0, none is waited for.
-"""
+are heard of; phones whose speed is known; episodes; steps."""
 
 
 @dataclass(frozen=True, slots=True)

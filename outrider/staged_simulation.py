@@ -28,6 +28,7 @@ from cloud_learner.staged_bounds import (
     Tally,
     excess_before,
     share_by_phone,
+    silent_share,
     slowed_share,
 )
 from cloud_learner.staged_gate import ANSWERS, MODEL_PHONES, Evidence
@@ -288,15 +289,15 @@ class _Run:
         mute = int(count(late & (self.outcome == _NOTHING)))
         answered = int(count(self.outcome != _NOTHING))
         refused = int(count(self.outcome == _REFUSED))
-        offered = self.stage_of >= 0
-        began_s = np.array(self.stages_began_s)[self.stage_of]  # the latest one for the others
-        there = self.seen_s >= began_s - self.plan.silence_s
-        lost = there & (self.seen_s < self.now_s - self.plan.silence_s)
+        began_s = np.array(self.stages_began_s)
+        there = self.seen_s[None, :] >= began_s[:, None] - self.plan.silence_s
+        lost = self.seen_s < self.now_s - self.plan.silence_s
+        stage_of = np.where(self.stage_of >= 0, self.stage_of, len(began_s))
         return {
             ANSWERS: Share(refused + mute, answered + mute),
             "crashes": Share(int(count(self.outcome == _CRASHED)), answered - refused),
             "reverts": Share(int(count(self.outcome == _REVERTED)), answered - refused),
-            "silent": _counted(lost, there & offered, there & ~offered),
+            "silent": silent_share(stage_of, there, lost),
         }
 
     def _use_shares(self) -> dict[str, Share]:
@@ -333,11 +334,11 @@ class _Run:
 
     def _idle(self) -> Share:
         """Phones that are heard of and play nothing for long."""
-        long_ago_s = self.now_s - self.plan.answer_s
-        heard_of = self.seen_s[self.playing] >= long_ago_s
-        had_it = self._has_it() & (self.told_s[self.playing] <= long_ago_s)
-        had_the_old = ~self._offered() & (self.stages_began_s[0] <= long_ago_s)
-        idle = self.played_s < long_ago_s
+        long_s, seen_s = self.plan.answer_s, self.seen_s[self.playing]
+        heard_of = seen_s >= self.now_s - long_s
+        had_it = self._has_it() & (seen_s >= self.told_s[self.playing] + long_s)
+        had_the_old = ~self._offered() & (seen_s >= self.stages_began_s[0] + long_s)
+        idle = self.played_s < seen_s - long_s
         return _counted(idle, heard_of & had_it, heard_of & had_the_old)
 
     # --- the engine

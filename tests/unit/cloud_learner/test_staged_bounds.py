@@ -15,6 +15,7 @@ from cloud_learner.staged_bounds import (
     is_broken,
     is_held,
     share_by_phone,
+    silent_share,
     slowed_share,
 )
 from cloud_learner.staged_plan import LIMITS, Stage, StagedPlan
@@ -138,3 +139,26 @@ def test_phones_without_a_past_are_measured_by_the_others():
 def test_nothing_is_said_of_phones_that_nothing_is_known_of(control):
     assert slowed_share(PLAN, speed([9000], [0]), control).n == 0
     assert slowed_share(PLAN, speed([9000], [10], n=2.0), control).n == 0
+
+
+def test_phones_that_come_seldom_are_compared_with_others_that_were_there_at_the_same_time():
+    """The first stage is four days old, the second one day; silence is told after two."""
+    seen = np.array([4, 1, 2, 0] * 50)  # days ago
+    stage_of = np.repeat([0, 1, 2, 2], 50)
+    there = np.array([seen <= 6, seen <= 3])
+
+    share = silent_share(stage_of, there, seen > 2)
+
+    of_first, of_second = stage_of == 0, stage_of == 1
+    expected = (of_first.sum() * 0.25 + (of_second & (seen <= 3)).sum() * 0.0) / share.n
+    assert share.control == pytest.approx(expected, abs=0.01)
+    assert not is_broken(LIMITS["silent"], share)
+
+
+def test_phones_that_fall_silent_with_it_break_the_bound_and_those_without_it_do_not():
+    stage_of = np.repeat([0, 1], 40)
+    there = np.ones((1, 80), bool)
+
+    assert is_broken(LIMITS["silent"], silent_share(stage_of, there, np.arange(80) < 15))
+    assert not is_broken(LIMITS["silent"], silent_share(stage_of, there, np.arange(80) > 60))
+    assert silent_share(stage_of[:0], there[:, :0], np.zeros(0, bool)) == Share()
