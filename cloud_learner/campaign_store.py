@@ -96,7 +96,7 @@ class CampaignStore:
             learner = _learner_state(connection)
             latest = int(one(connection, select(func.max(RELEASES.c.version))) or 0)
             return Facts(
-                templates=announced_templates([row["templates"] for row in present]),
+                templates=announced_templates(present),
                 phones=tuple(
                     sorted(row["device_id"] for row in present if row["role"] == Role.PHONE)
                 ),

@@ -5,7 +5,7 @@ Every function works inside the caller's transaction and may be called twice wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from cloud_learner.tables import (
     ASSIGNMENTS,
     DEAD_LETTERS,
     DEVICE_EVENTS,
+    DEVICES,
     EPISODE_BODIES,
     EPISODES,
     INSTALLATIONS,
@@ -126,7 +127,8 @@ def record_birth(
     """A device is there. A birth that was overtaken by a newer one changes nothing.
 
     A device with a new database (wiped, or damaged) counts its epochs anew: nothing is known of its
-    installation yet.
+    installation yet. Who came in by a claim is a phone, whatever it says: farms are asked what
+    becomes of a release.
     """
     known = connection.execute(
         select(PHONES.c.boot_id, PHONES.c.epoch).where(PHONES.c.device_id == birth.device_id)
@@ -137,10 +139,14 @@ def record_birth(
         return
     if known is not None and known.boot_id != birth.boot_id:
         reopen_assignments(connection, birth.device_id)
+    role, seats = birth.role, birth.seats
+    if role is Role.FARM and _was_let_in(connection, birth.device_id):
+        count(connection, "farms_refused")
+        role, seats = Role.PHONE, 1
     row: dict[str, Any] = {
         "device_id": birth.device_id,
-        "role": birth.role.value,
-        "seats": birth.seats,
+        "role": role.value,
+        "seats": seats,
         "boot_id": birth.boot_id,
         "epoch": birth.epoch,
         "online": True,
@@ -156,6 +162,12 @@ def record_birth(
     }
     upsert(connection, PHONES, row, keep=("first_seen_ms", "health"))
     record_installation(connection, birth.device_id, birth.release_id, now_ms=now_ms)
+
+
+def _was_let_in(connection: Connection, device_id: str) -> bool:
+    """Whether a device showed a claim; the others have accounts that the operator made by hand."""
+    of = select(DEVICES.c.enrolled_at_ms).where(DEVICES.c.device_id == device_id)
+    return bool(connection.execute(of).scalar())
 
 
 def _is_known_install(connection: Connection, device_id: str, install_id: str) -> bool:
@@ -369,9 +381,16 @@ def reopen_assignments(connection: Connection, device_id: str) -> None:
     )
 
 
-def announced_templates(rows: Sequence[Any]) -> tuple[TemplateInfo, ...]:  # decoded JSON
-    """The templates of several births, each name once, in order of names."""
-    infos = (msgspec.convert(entry, TemplateInfo) for entries in rows for entry in entries)
+def announced_templates(rows: Sequence[Mapping[Any, Any]]) -> tuple[TemplateInfo, ...]:
+    """The templates of several devices, each name once, in order of names.
+
+    Args:
+        rows: of PHONES. What a farm says of a template stands above what a phone says of it.
+    """
+    farms_last = sorted(rows, key=lambda row: row["role"] == Role.FARM)
+    infos = (
+        msgspec.convert(entry, TemplateInfo) for row in farms_last for entry in row["templates"]
+    )
     by_name = {info.name: info for info in infos}
     return tuple(by_name[name] for name in sorted(by_name))
 

@@ -18,6 +18,7 @@ import msgspec
 from sqlalchemy import Row, Select, func, insert, select
 
 from cloud_learner.errors import AdapterRejectedError
+from cloud_learner.ingest_store import announced_templates
 from cloud_learner.lineage_store import record_trained
 from cloud_learner.settings import CampaignSettings
 from cloud_learner.store import Database, insert_new, one, row_count, training_env_steps, upsert
@@ -256,10 +257,10 @@ class LearnerStore:
 
     @patiently
     def template_apps(self) -> dict[str, str]:
-        """App of every template that some phone announced."""
+        """App of every template that some device announced."""
         with self._database.read() as connection:
-            announced = connection.execute(select(PHONES.c.templates)).scalars().all()
-        return {entry["name"]: entry["app"] for entries in announced for entry in entries}
+            rows = connection.execute(select(PHONES.c.role, PHONES.c.templates)).mappings().all()
+        return {info.name: info.app for info in announced_templates(rows)}
 
     @patiently
     def report(

@@ -166,6 +166,7 @@ class ReportStore:
                 "dead_letters": row_count(connection, DEAD_LETTERS),
                 "phones_online": row_count(connection, PHONES, PHONES.c.online.is_(True)),
                 "redelivered": counted.get("redelivered", 0),
+                "farms_refused": counted.get("farms_refused", 0),
                 "drops": sum(items for items, _bytes in drops.values()),
                 "drop_bytes": sum(size_bytes for _items, size_bytes in drops.values()),
                 **{f"drops_{rule}": items for rule, (items, _bytes) in drops.items()},

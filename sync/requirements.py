@@ -325,6 +325,11 @@ REQUIREMENTS: Final = (
         "What a broker keeps of a revoked device and for it MUST be taken away, also what it says "
         "later or the broker brings back.",
     ),
+    Requirement(
+        "OR-ENR-6",
+        Party.CLOUD,
+        "A device that came in by a claim MUST count as a phone, also where its birth says `farm`.",
+    ),
     # Assignments
     Requirement(
         "OR-ASG-1",

@@ -8,12 +8,14 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
+from cloud_learner.campaign_store import CampaignStore
 from cloud_learner.device_store import ControlKind
 from cloud_learner.fleet_carrier import FleetCarrier
 from cloud_learner.fleet_desk import FleetDesk, Which
 from cloud_learner.ingest import Ingest
 from cloud_learner.learner_store import LearnerStore
 from cloud_learner.report_store import ReportStore
+from cloud_learner.settings import DispatchSettings
 from cloud_learner.tables import CLAIMS
 from cloud_learner.task_store import TaskOrder
 from sync.clock import ManualClock
@@ -29,6 +31,7 @@ from sync.messages import (
     Health,
     NewCredentials,
     ReportedSettings,
+    Role,
     Stop,
 )
 from sync.session import Received
@@ -41,6 +44,7 @@ from sync.vocabulary import (
     EpisodeId,
     Observation,
     Step,
+    TemplateInfo,
     finish,
     new_uuid7,
 )
@@ -348,6 +352,27 @@ def test_a_phone_cannot_play_accept_or_refuse_what_another_was_given(desk, inges
         [received("p2", replace(forged, episode=replace(forged.episode, device_id=DeviceId("p2"))))]
     )
     assert desk.task(task_id)["devices"][1]["state"] == "done"
+
+
+@pytest.mark.requirement("OR-ENR-6")
+def test_a_phone_that_calls_itself_a_farm_is_asked_nothing_about_a_release(
+    desk, ingest, database, clock
+):
+    enrolled(desk)
+    true = TemplateInfo("clock_open", "clock", "clock", step_budget=4, oracle_steps=2)
+    for name, said in (("farm-1", true), ("p1", replace(true, step_budget=0, oracle_steps=0))):
+        born(ingest, name, role=Role.FARM, seats=512, templates=(said,))
+
+    store = CampaignStore(database, clock=clock)
+    facts, players = store.facts(0.0), store.players(DispatchSettings())
+
+    assert facts.phones == ("p1",)
+    assert facts.templates == (true,)
+    assert {one.device_id: (one.role, one.seats) for one in players} == {
+        "p1": (Role.PHONE, 1),
+        "farm-1": (Role.FARM, 512),
+    }
+    assert ReportStore(database).counts()["farms_refused"] == 1
 
 
 @pytest.mark.parametrize(
