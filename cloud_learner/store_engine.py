@@ -187,7 +187,9 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
     cursor.execute("PRAGMA journal_mode = WAL")
-    cursor.execute("PRAGMA synchronous = NORMAL")
+    cursor.execute(
+        "PRAGMA synchronous = FULL"
+    )  # what devices are told is stored outlasts a power cut
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.close()
 

@@ -138,7 +138,7 @@ class TrajectoryLog:
         """Store ended episodes, their uploads and the end of their assignments in one transaction.
 
         The blobs of `screens` that an episode names are noted with it, so that a crash leaves
-        neither without the other.
+        neither without the other. What was stored outlasts a loss of power.
 
         Idempotent by episode id. An episode that is too large to be ever sent is not kept: an
         event tells the cloud, and its assignment counts as played.
@@ -146,7 +146,7 @@ class TrajectoryLog:
         rows = list(ended)
         if not rows:
             return
-        with transaction(self.connection):
+        with transaction(self.connection, durable=True):
             for episode, verdicts in rows:
                 self._append(episode, tuple(verdicts), screens.get(episode.id, ()))
             let_go(self.connection)

@@ -52,15 +52,27 @@ def open_database(path: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def transaction(conn: sqlite3.Connection) -> Iterator[None]:
-    """One write transaction: committed on a clean end, rolled back on any exception."""
-    conn.execute("BEGIN IMMEDIATE")
+def transaction(conn: sqlite3.Connection, *, durable: bool = False) -> Iterator[None]:
+    """One write transaction: committed on a clean end, rolled back on any exception.
+
+    Args:
+        durable: what it wrote, and all before it, outlasts a loss of power once it has ended: for
+            what somebody is told of then. The others outlast the end of a process, and cost no wait
+            for the disk.
+    """
+    if durable:
+        conn.execute("PRAGMA synchronous = FULL")
     try:
-        yield
-    except BaseException:
-        conn.rollback()
-        raise
-    conn.commit()
+        conn.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            conn.rollback()
+            raise
+        conn.commit()
+    finally:
+        if durable:
+            conn.execute("PRAGMA synchronous = NORMAL")
 
 
 def cannot_write(error: sqlite3.Error) -> bool:

@@ -486,7 +486,7 @@ class DeviceLink:
             enqueue(self._conn, stored, created_at_ms=now_ms)
 
     def _accept(self, message: AssignmentBatch) -> None:
-        with transaction(self._conn):
+        with transaction(self._conn, durable=True):
             fresh = inbox.accept(
                 self._conn, message.assignments, received_at_ms=self._clock.wall_ms()
             )

@@ -51,6 +51,14 @@ def test_a_new_database_is_its_owners_alone(tmp_path):
         assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
 
 
+def test_what_devices_are_told_is_stored_outlasts_a_loss_of_power(tmp_path):
+    with (
+        closing(Database(sqlite_url(tmp_path / "cloud.db"))) as database,
+        database.write() as connection,
+    ):
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+
+
 def test_opening_again_changes_nothing_and_keeps_what_is_there(database):
     with database.write() as connection:
         count(connection, "redelivered", 3)

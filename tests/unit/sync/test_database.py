@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import sqlite3
 import stat
-from contextlib import closing
+from contextlib import closing, suppress
 from importlib.resources import files
 from pathlib import Path
 from random import Random
@@ -36,6 +36,26 @@ def test_the_install_keeps_the_name_that_it_was_made_with(conn):
     create_schema(conn, install_id="first")
     create_schema(conn, install_id="second")
     assert read_meta(conn, "install_id") == "first"
+
+
+def waits_for_the_disk(conn):
+    (level,) = conn.execute("PRAGMA synchronous").fetchone()
+    return level == 2
+
+
+def test_only_what_is_to_outlast_a_loss_of_power_waits_for_the_disk(conn):
+    create_schema(conn, install_id="one")
+    with transaction(conn):
+        write_meta(conn, "a", "1")
+        assert not waits_for_the_disk(conn)
+    for fails in (False, True):
+        with suppress(KeyError), transaction(conn, durable=True):
+            write_meta(conn, "b", "2")
+            assert waits_for_the_disk(conn)
+            if fails:
+                raise KeyError
+        assert not waits_for_the_disk(conn)
+    assert (read_meta(conn, "a"), read_meta(conn, "b")) == ("1", "2")
 
 
 def test_a_new_database_is_its_owners_alone_and_an_old_one_stays_as_it_is(tmp_path):
