@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 from sqlalchemy import Connection, Integer, and_, cast, func, select
 
+from cloud_learner.release_comparison import Floats
 from cloud_learner.staged_arms import PLAYED, Arms, before_it_began, of_arm, period_of
 from cloud_learner.staged_bounds import (
-    Floats,
     Share,
     Speed,
     Tally,

@@ -46,6 +46,8 @@ FLEET: Final = "bench"
 PAPER_UPDATE_BYTES: Final = 100_000_000
 """What DistRL sends each device for an update: "~100 MB of LoRA weights" (section 5.1)."""
 AIM_P95_S: Final = 2.0
+_REST_S: Final = 1.0
+"""Before each release, so that what is measured is not the end of the one before."""
 _START_S: Final = 180.0
 _UPDATE_S: Final = 120.0
 _STOP_S: Final = 30.0
@@ -188,6 +190,7 @@ class _Fleet(ExitStack):
         from sync.messages import ReleaseAnnouncement
 
         release, adapter = self._adapters.make(version)
+        time.sleep(_REST_S)
         down, up = self._proxy.received_bytes, self._proxy.sent_bytes
         cpu_s = sum(self._cpu_s.values())
         begun_s = time.monotonic()

@@ -150,7 +150,7 @@ class Played:
 
     @property
     def _groups(self) -> int:
-        return (self.table.shape[1] - 3) // 2
+        return int(self.table.shape[1] - 3) // 2
 
 
 class Players:
