@@ -33,8 +33,9 @@ class ScreenForm:
     """What pictures of screens become before they are sent.
 
     Attributes:
-        width_px: of the shorter side, at most; a smaller screen stays as it is. 0 never shrinks.
-            A quarter of 1080: what is small to read on a phone can still be read.
+        width_px: of the shorter side, to the nearest whole part of it; a smaller screen stays as
+            it is. 0 never shrinks. A quarter of 1080: what is small to read on a phone can still
+            be read.
         quality: of the lossy WebP of a screen that does not go into few colours, 0 to 100.
         lossless: keep every pixel instead.
     """
@@ -59,13 +60,13 @@ def encode_screen(png: bytes, form: ScreenForm) -> bytes:
 
 
 def _shrunk(picture: Image, width_px: int) -> Image:
-    """`picture` with a shorter side of `width_px` at most."""
+    """`picture` with a shorter side of about `width_px`."""
     from PIL import Image  # noqa: PLC0415 - only where pictures leave
 
     shorter = min(picture.size)
     if not 0 < width_px < shorter:
         return picture
-    times = -(-shorter // width_px)
+    times = round(shorter / width_px)
     if times >= _WHOLE_FROM or shorter == times * width_px:
         return picture.reduce(times)
     width, height = (max(1, round(side * width_px / shorter)) for side in picture.size)

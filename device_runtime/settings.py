@@ -57,7 +57,7 @@ class Settings:
             its clones' screens again wherever they are wanted.
         screens_when: what must be true of the phone while they are sent: always, charging, wifi,
             charging_or_wifi or charging_and_wifi.
-        screens_width_px: the shorter side of sent screens, at most; 0 sends them as they are.
+        screens_width_px: the shorter side of sent screens, about; 0 sends them as they are.
         screens_quality: of lossy WebP, which screens with photographs become, 1 to 100; flat
             ones become few colours. 0 keeps every pixel of all.
         screens_quota_mb: room for pictures on the device's disk, in millions of bytes.
