@@ -59,6 +59,7 @@ _SESSION: Final = (
     "SET tcp_keepalives_idle = 30",
     "SET tcp_keepalives_interval = 10",
     "SET tcp_keepalives_count = 3",
+    "SET tcp_user_timeout = 60000",  # where an answer is on its way, nothing is kept alive
 )
 _DAMAGED_FILE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _DAMAGED_STATES = frozenset({"XX001", "XX002"})  # data_corrupted, index_corrupted

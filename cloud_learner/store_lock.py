@@ -9,18 +9,21 @@ from __future__ import annotations
 import fcntl
 import time
 from contextlib import ExitStack, suppress
-from typing import IO, Final
+from typing import IO, Final, NoReturn
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from cloud_learner.errors import StoreInUseError
+from cloud_learner.errors import StoreInUseError, StoreUnavailableError
 from cloud_learner.store_engine import POSTGRESQL, file_of, translated
 from sync.durable_file import make_private
 
 _SERVICE_LOCK: Final = int.from_bytes(b"outrider") + 1
 _GONE_S = 5.0
-"""How long a server may take to notice that the process that held the lock is gone."""
+"""How long a server may take to notice that the process that held the lock was killed."""
+_CUT_OFF_S = 70.0
+"""How long it may take to notice that nobody answers on a connection, which `store_engine` lets it
+ask for a minute: until then what holds our lock may be the session that we lost."""
 _POLL_S = 0.1
 
 
@@ -34,6 +37,7 @@ class ServiceLock:
         self._engine = engine
         self._file: IO[bytes] | None = None
         self._session: Connection | None = None
+        self._refused_since_s: float | None = None
         if engine.dialect.name != POSTGRESQL:
             self._lock_file()
             return
@@ -47,13 +51,15 @@ class ServiceLock:
         """See that the right is still ours; a server that was restarted has forgotten it.
 
         Raises:
-            StoreUnavailableError: the database is away; call again.
+            StoreUnavailableError: the database is away, or holds the right for a connection that
+                was lost; call again.
             StoreInUseError: another service took it meanwhile.
         """
         if self._engine.dialect.name != POSTGRESQL:
             return
         if self._session is None and not self._lock_session():
-            raise StoreInUseError
+            self._await_lost_session()
+        self._refused_since_s = None
         assert self._session is not None
         try:
             with translated():
@@ -93,6 +99,18 @@ class ServiceLock:
             on_failure.pop_all()
             self._session = session
             return True
+
+    def _await_lost_session(self) -> NoReturn:
+        """Say that the lock is not ours now: another's only where our own session must be over."""
+        now_s = time.monotonic()
+        if self._refused_since_s is None:
+            self._refused_since_s = now_s
+        if now_s - self._refused_since_s > _CUT_OFF_S:
+            raise StoreInUseError
+        raise StoreUnavailableError(
+            "the cloud database waits for a connection of this service that was lost, or another "
+            "service uses it; it is asked again"
+        )
 
     def _end_session(self) -> None:
         if self._session is not None:

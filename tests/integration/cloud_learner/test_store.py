@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
+import socket
 import stat
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 
 import pytest
@@ -16,7 +19,12 @@ from sqlalchemy import insert, select
 from sqlalchemy.exc import DBAPIError
 
 from cloud_learner import store_lock
-from cloud_learner.errors import SettingsError, StoreInUseError, StoreMismatchError
+from cloud_learner.errors import (
+    SettingsError,
+    StoreInUseError,
+    StoreMismatchError,
+    StoreUnavailableError,
+)
 from cloud_learner.store import Database, count, counters, insert_new, sqlite_url, upsert
 from cloud_learner.tables import ADAPTERS, COUNTERS, DEAD_LETTERS, LEARNER_STATE, METADATA
 from tests.postgresql import url_of
@@ -28,10 +36,15 @@ def new_url(request, tmp_path):
     if request.param == "sqlite":
         yield sqlite_url(tmp_path / "cloud.db")
         return
-    server = request.getfixturevalue("postgres_server")
-    url = server.empty()
+    yield request.getfixturevalue("new_postgresql")
+
+
+@pytest.fixture
+def new_postgresql(postgres_server):
+    """As above, of PostgreSQL."""
+    url = postgres_server.empty()
     yield url
-    server.drop(url)
+    postgres_server.drop(url)
 
 
 def test_migrations_make_the_tables_that_the_code_uses(database):
@@ -226,6 +239,49 @@ def test_a_service_that_is_killed_does_not_keep_its_database(database):
         child.kill()
 
     Database(url_of(database), sole=True).close()
+
+
+def _cut_off(session):
+    """Break a client's connection; its server has one still, until what is returned is closed."""
+    fd = session.connection.dbapi_connection.fileno()
+    kept = socket.socket(fileno=os.dup(fd))
+    broken, other = socket.socketpair()
+    other.close()
+    os.dup2(broken.fileno(), fd)
+    broken.close()
+    return kept
+
+
+def test_a_service_that_was_cut_off_waits_for_its_own_lost_lock(new_postgresql, monkeypatch):
+    with closing(Database(new_postgresql, sole=True)) as database:
+        with _cut_off(database._lock._session):
+            for _ in range(3):
+                with pytest.raises(StoreUnavailableError):
+                    database.check_sole()
+        deadline_s = time.monotonic() + 30
+        while True:
+            try:
+                database.check_sole()
+                break
+            except StoreUnavailableError:
+                assert time.monotonic() < deadline_s
+                time.sleep(0.02)
+
+        monkeypatch.setattr(store_lock, "_GONE_S", 0.0)
+        with pytest.raises(StoreInUseError):
+            Database(new_postgresql, sole=True)
+
+
+def test_a_service_that_was_cut_off_ends_where_another_took_its_place(new_postgresql, monkeypatch):
+    with closing(Database(new_postgresql, sole=True)) as database:
+        with _cut_off(database._lock._session), pytest.raises(StoreUnavailableError):
+            database.check_sole()
+        with closing(Database(new_postgresql, sole=True)):
+            with pytest.raises(StoreUnavailableError):
+                database.check_sole()
+            monkeypatch.setattr(store_lock, "_CUT_OFF_S", 0.0)
+            with pytest.raises(StoreInUseError):
+                database.check_sole()
 
 
 def test_only_the_first_of_two_equal_keys_is_inserted(database):
