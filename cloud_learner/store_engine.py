@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
@@ -62,6 +62,8 @@ _SESSION: Final = (
     "SET tcp_user_timeout = 60000",  # where an answer is on its way, nothing is kept alive
 )
 _DAMAGED_FILE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_REFUSED_FILE = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH})
+"""Other tables than this version's, or no leave: the same again whenever it is asked."""
 _DAMAGED_STATES = frozenset({"XX001", "XX002"})  # data_corrupted, index_corrupted
 _TOO_LARGE_CLASS = "54"  # a value beyond what PostgreSQL can hold or index
 _READ_ONLY_STATE = "25006"  # it is a stand-by, or becomes the main one just now
@@ -96,6 +98,7 @@ def open_engine(text: str, *, create: bool = True) -> Engine:
         make_private(file)  # it will hold what was on screens
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
+    event.listen(engine, "handle_error", _leave_read_only)
     return engine
 
 
@@ -200,6 +203,12 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
+def _leave_read_only(context: ExceptionContext) -> None:
+    """Open a file again that takes no writes: a connection keeps what it was opened with."""
+    if _file_state(context.original_exception) == sqlite3.SQLITE_READONLY:
+        context.is_disconnect = True
+
+
 def _prepare_postgresql(connection: Any, _record: object) -> None:  # Any: the driver is optional
     with connection.cursor() as cursor:
         for statement in _SESSION:
@@ -214,7 +223,7 @@ def _begin_postgresql(connection: Connection) -> None:
 
 def _in_our_words(error: DBAPIError) -> Exception | None:
     said, state = said_by(error), getattr(error.orig, "sqlstate", None)
-    file_state = getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
+    file_state = _file_state(error.orig)
     if isinstance(error, DataError | IntegrityError) or (state or "").startswith(_TOO_LARGE_CLASS):
         return None
     if file_state in _DAMAGED_FILE or state in _DAMAGED_STATES:
@@ -222,7 +231,7 @@ def _in_our_words(error: DBAPIError) -> Exception | None:
             f"the cloud database is damaged ({said}); move it away and put a backup in its place, "
             "or start with none: phones send again what was not acknowledged"
         )
-    if (
+    if file_state not in _REFUSED_FILE and (
         isinstance(error, OperationalError)
         or error.connection_invalidated
         or state == _READ_ONLY_STATE
@@ -230,9 +239,14 @@ def _in_our_words(error: DBAPIError) -> Exception | None:
         return StoreUnavailableError(
             f"the cloud database cannot be used now ({said}); retry, or check --database"
         )
-    if state is None:
+    if state is None and file_state == sqlite3.SQLITE_OK:
         return None
     return StoreRefusedError(
         f"the cloud database refuses what is asked of it ({said}): its user must own the tables, "
         "and they must be this version's"
     )
+
+
+def _file_state(error: BaseException | None) -> int:
+    """SQLite's primary result code; OK where it said none."""
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)) & 0xFF

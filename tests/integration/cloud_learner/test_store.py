@@ -23,6 +23,7 @@ from cloud_learner.errors import (
     SettingsError,
     StoreInUseError,
     StoreMismatchError,
+    StoreRefusedError,
     StoreUnavailableError,
 )
 from cloud_learner.store import Database, count, counters, insert_new, sqlite_url, upsert
@@ -104,10 +105,11 @@ def test_a_file_that_is_not_there_is_not_made_by_who_only_uses_it(tmp_path):
 def test_tables_of_another_version_are_refused_in_one_line(new_url, version, advice, migrate):
     with closing(Database(new_url)) as database, database.write() as connection:
         connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{version}'")
-    if migrate and version == "0001":
-        advice = "already exists"  # the mark lies: the tables are there
+    refusal: type[Exception] = StoreMismatchError
+    if migrate and version == "0001":  # the mark lies: the tables are there
+        refusal, advice = StoreRefusedError, "already exists"
 
-    with pytest.raises(Exception, match=advice) as caught:
+    with pytest.raises(refusal, match=advice) as caught:
         Database(new_url, migrate=migrate)
 
     assert "\n" not in str(caught.value)
@@ -324,6 +326,28 @@ def test_json_holds_every_text_and_null_for_what_is_no_number(database, value, k
         connection.execute(insert(LEARNER_STATE).values(**row))
     with database.read() as connection:
         assert connection.execute(select(LEARNER_STATE.c.value)).scalar() == kept
+
+
+def test_tables_that_were_changed_are_no_database_that_is_away(database):
+    with database.write() as connection:
+        connection.exec_driver_sql("ALTER TABLE counters RENAME COLUMN value TO number")
+    try:
+        with pytest.raises(StoreRefusedError, match="value"), database.read() as connection:
+            counters(connection)
+    finally:
+        with database.write() as connection:
+            connection.exec_driver_sql("ALTER TABLE counters RENAME COLUMN number TO value")
+
+
+def test_a_file_that_can_be_written_again_is_written(tmp_path):
+    with closing(Database(sqlite_url(tmp_path / "cloud.db"))) as database:
+        with database.read() as connection:  # as where it was opened on a read-only disk
+            connection.exec_driver_sql("PRAGMA query_only = ON")
+        with pytest.raises(StoreUnavailableError, match="readonly"), database.write() as connection:
+            count(connection, "redelivered")
+        with database.write() as connection:
+            count(connection, "redelivered")
+            assert counters(connection) == {"redelivered": 1}
 
 
 def test_what_a_statement_was_given_stands_in_no_error(database):
