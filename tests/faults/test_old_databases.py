@@ -11,7 +11,7 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import insert, select
+from sqlalchemy import insert, inspect, select
 
 from cloud_learner.ingest import Ingest
 from cloud_learner.report_store import ReportStore
@@ -152,3 +152,24 @@ def test_an_old_cloud_on_postgresql_comes_up_to_date_with_what_it_held(postgres_
             known = connection.execute(select(DEVICES.c.device_id, DEVICES.c.labels)).all()
             assert list(map(tuple, known)) == [("phone-of-old", {})]
     postgres_server.drop(url)
+
+
+def test_tables_of_others_stay_as_they_are_where_texts_become_longer(postgres_server):
+    url = postgres_server.empty()
+    old_cloud(url, "0008")
+    engine = open_engine(url)
+    with engine.connect() as connection, connection.begin():
+        connection.exec_driver_sql("CREATE TABLE theirs (name VARCHAR(7))")
+    with closing(Database(url)):
+        columns = {
+            table: {one["name"]: one["type"] for one in inspect(engine).get_columns(table)}
+            for table in inspect(engine).get_table_names()
+        }
+    engine.dispose()
+    postgres_server.drop(url)
+
+    theirs = columns.pop("theirs")["name"]
+    mark = columns.pop("alembic_version")["version_num"]
+    assert (theirs.length, mark.length) == (7, 32)
+    ours = [kind for table in columns.values() for kind in table.values()]
+    assert not [kind for kind in ours if getattr(kind, "length", None) is not None]
