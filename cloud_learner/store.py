@@ -17,8 +17,15 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 
 from cloud_learner import store_schema
-from cloud_learner.errors import SettingsError
-from cloud_learner.store_engine import WRITES, open_engine, reading_options, said_by, translated
+from cloud_learner.errors import SettingsError, StoreMismatchError
+from cloud_learner.store_engine import (
+    WRITES,
+    is_answer,
+    open_engine,
+    reading_options,
+    said_by,
+    translated,
+)
 from cloud_learner.store_lock import ServiceLock
 from cloud_learner.tables import COUNTERS, EPISODES
 from sync.vocabulary import EndReason, Purpose
@@ -43,7 +50,7 @@ class Database:
     Raises:
         SettingsError: there is no such database.
         StoreInUseError: it has another service.
-        StoreMismatchError: the tables are of another version.
+        StoreMismatchError: the tables are of another version, or cannot be brought to this one.
         StoreRefusedError: its user may not do what is needed.
         StoreUnavailableError: it cannot be reached.
         StoreDamagedError: its file is broken.
@@ -59,10 +66,8 @@ class Database:
                 (store_schema.migrate if migrate else store_schema.check)(self.engine)
         except BaseException as error:
             self.close()
-            if isinstance(error, DBAPIError):  # no server said it: an option that there is not
-                raise SettingsError(
-                    f"no database can be opened so ({said_by(error)}): correct --database"
-                ) from error
+            if isinstance(error, DBAPIError):
+                raise _not_opened(error) from error
             raise
 
     @property
@@ -94,6 +99,17 @@ class Database:
         if self._lock is not None:
             self._lock.release()
         self.engine.dispose()
+
+
+def _not_opened(error: DBAPIError) -> SettingsError | StoreMismatchError:
+    if is_answer(error):
+        return StoreMismatchError(
+            f"the cloud database's rows cannot be brought up to date ({said_by(error)}): use the "
+            "version that wrote them, or put a backup in their place"
+        )
+    return SettingsError(  # an option that there is not
+        f"no database can be opened so ({said_by(error)}): correct --database"
+    )
 
 
 def insert_new(connection: Connection, table: Table, row: Row) -> bool:

@@ -141,6 +141,12 @@ def said_by(error: DBAPIError) -> str:
     return " ".join(str(error.orig).split())
 
 
+def is_answer(error: DBAPIError) -> bool:
+    """Whether a database said it; else its driver did, of what it was called with."""
+    state = getattr(error.orig, "sqlstate", None)
+    return state is not None or _file_state(error.orig) != sqlite3.SQLITE_OK
+
+
 def as_json(value: object) -> str:
     """A value as JSON, which has no word for what is no number: null, as PostgreSQL wants it."""
     try:
@@ -239,7 +245,7 @@ def _in_our_words(error: DBAPIError) -> Exception | None:
         return StoreUnavailableError(
             f"the cloud database cannot be used now ({said}); retry, or check --database"
         )
-    if state is None and file_state == sqlite3.SQLITE_OK:
+    if not is_answer(error):
         return None
     return StoreRefusedError(
         f"the cloud database refuses what is asked of it ({said}): its user must own the tables, "

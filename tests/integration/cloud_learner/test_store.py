@@ -115,6 +115,19 @@ def test_tables_of_another_version_are_refused_in_one_line(new_url, version, adv
     assert "\n" not in str(caught.value)
 
 
+def test_rows_that_cannot_be_brought_up_to_date_are_no_wrong_name(tmp_path):
+    url = sqlite_url(tmp_path / "cloud.db")
+    with closing(Database(url)) as database, database.write() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0008'")
+        connection.exec_driver_sql(
+            "CREATE TRIGGER kept BEFORE UPDATE ON alembic_version "
+            "BEGIN SELECT RAISE(ABORT, 'stays so'); END"
+        )
+
+    with pytest.raises(StoreMismatchError, match=r"up to date \(stays so\)"):
+        Database(url)
+
+
 @pytest.mark.parametrize(
     "url",
     [
