@@ -2,7 +2,8 @@
 
 Health and the event `storage_dropped` both tell totals since a device's database was made. They may
 come in any order and more than once: the highest total counts. Rules that are not known here (a
-newer device's, or an enemy's, whose words would become names of metrics) count together as "other".
+newer device's, or an enemy's, whose words would become names of metrics) count together as "other",
+those that one message tells.
 """
 
 from __future__ import annotations
@@ -30,10 +31,8 @@ def record_drops(
     now_ms: int,
 ) -> None:
     """Note totals (how many, how many bytes) by rule, inside the caller's transaction."""
-    for rule, total in totals.items():
-        name = rule if rule in RULES else OTHER
-        key = {"device_id": device_id, "install_id": install_id, "rule": name}
-        items, size_bytes = (min(max(0, one), _MOST) for one in total)
+    for rule, (items, size_bytes) in _by_known_rule(totals).items():
+        key = {"device_id": device_id, "install_id": install_id, "rule": rule}
         said = {"items": items, "bytes": size_bytes, "said_at_ms": now_ms}
         if insert_new(connection, DEVICE_DROPS, {**key, **said}):
             continue
@@ -43,6 +42,17 @@ def record_drops(
             .where(DEVICE_DROPS.c["items"] < items)
             .values(**said)
         )
+
+
+def _by_known_rule(totals: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    """The totals of one message, those of unknown rules as one."""
+    found: dict[str, tuple[int, int]] = {}
+    for rule, total in totals.items():
+        name = rule if rule in RULES else OTHER
+        pairs = zip(found.get(name, (0, 0)), total, strict=True)
+        items, size_bytes = (min(before + max(0, more), _MOST) for before, more in pairs)
+        found[name] = items, size_bytes
+    return found
 
 
 def read_drops(connection: Connection) -> dict[str, tuple[int, int]]:

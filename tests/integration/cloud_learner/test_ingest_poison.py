@@ -157,6 +157,13 @@ def test_declared_drops_are_totals_whoever_tells_them_and_however_often(ingest, 
     assert (counts["drops"], counts["drop_bytes"]) == (8, 900 + 500 + 70)
 
 
+def test_drops_by_rules_that_are_not_known_here_count_together(ingest, database):
+    for totals in ({"x": (10, 2), "y": (20, 1)}, {"x": (11, 3), "y": (20, 1)}):
+        ingest.commit([received(Health(at_ms=3, drops=totals), 1, stream="live")])
+    counts = ReportStore(database).counts()
+    assert (counts["drops_other"], counts["drop_bytes"]) == (31, 4)
+
+
 @pytest.mark.parametrize("fields", [{}, {"rule": "x", "count": "-1", "bytes": "1"}])
 def test_an_event_of_drops_that_says_nothing_usable_is_only_an_event(ingest, database, fields):
     assert ingest.commit([received(Event(kind="storage_dropped", fields=fields), 1)]) == {}
