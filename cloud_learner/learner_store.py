@@ -275,6 +275,8 @@ class LearnerStore:
     ) -> None:
         """Say how far the learner has come; one transaction. Call it after every round.
 
+        Where the answer of a commit is lost, the metrics of a round are told twice.
+
         Args:
             consumed_row: highest episode row that was read into the replay; the service issues
                 training episodes only as fast as this rises.

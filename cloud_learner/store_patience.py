@@ -39,7 +39,7 @@ def patiently(
 ) -> Callable[Concatenate[Owner, Given], Answer]:
     """A method that is called again until the database answers, or its owner's wait says enough.
 
-    The method must change nothing the second time: what it committed may be what failed to be said.
+    The method must bear to be called twice: what it committed may be what failed to be said.
     """
 
     @wraps(method)
