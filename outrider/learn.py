@@ -77,6 +77,7 @@ def learn(
     import torch
 
     from cloud_learner.data_parallel import sharing
+    from cloud_learner.errors import StoreUnavailableError
     from cloud_learner.learner import Learner as LearnerLoop
     from cloud_learner.learner_store import LearnerStore
     from cloud_learner.process_group import joined, place_of
@@ -131,6 +132,9 @@ def learn(
             while not stop.is_set() and not loop.finished:
                 if not loop.poll():
                     stop.wait(POLL_S)
+        except StoreUnavailableError:
+            if not stop.is_set():
+                raise
         finally:
             loop.save()
     out.summary(

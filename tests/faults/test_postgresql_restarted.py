@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import signal
+import subprocess
+import sys
 import threading
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +18,7 @@ from cloud_learner.ingest import Ingest
 from cloud_learner.learner_store import LearnerStore
 from cloud_learner.report_store import ReportStore
 from cloud_learner.store import Database
+from exporters.base import save_base
 from sync import outbox
 from sync.clock import SystemClock
 from sync.codec import encode_body
@@ -23,10 +28,12 @@ from sync.loopback import LoopbackBroker
 from sync.messages import Birth
 from sync.session import CloudSession, DeviceSession
 from sync.vocabulary import DeviceId
+from tests.learner_program import made_network
 from tests.wire import upload
 
 pytestmark = pytest.mark.faults
 
+ROOT = Path(__file__).resolve().parents[2]
 EPISODES = 40
 WAIT_S = 60.0
 
@@ -138,3 +145,30 @@ def test_a_learner_waits_for_its_server_until_it_is_told_to_stop(tmp_path, postg
         stop.set()
         with pytest.raises(StoreUnavailableError, match="cannot be used now"):
             store.campaign()
+
+
+@pytest.mark.slow
+def test_a_learner_that_waits_for_its_server_ends_well_when_it_is_told_to(
+    tmp_path, postgres_server, url
+):
+    save_base(made_network(), tmp_path / "base", {"note": "tiny, for tests"})
+    words = ["cloud", "learn", "--data", str(tmp_path / "fleet"), "--database", url, "--json"]
+    learner = subprocess.Popen(
+        [sys.executable, "-m", "outrider", *words, "--base", str(tmp_path / "base")],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert json.loads(learner.stdout.readline())["event"] == "started"
+        postgres_server.stop()
+        assert any("store_awaited" in line for line in learner.stderr)
+        learner.send_signal(signal.SIGINT)
+        said, errors = learner.communicate(timeout=WAIT_S)
+    finally:
+        learner.kill()
+        learner.wait()
+
+    assert learner.returncode == 0, errors
+    assert json.loads(said.splitlines()[-1])["event"] == "summary"
