@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,14 +27,19 @@ CloudDatabase = Annotated[
 ]
 
 
-def has_database(data: Path, database: str | None) -> bool:
+def named_database() -> str | None:
+    """The one that the environment names, for who has no option for it."""
+    return os.environ.get(DATABASE_VARIABLE) or None
+
+
+def has_database(data: Path | None, database: str | None) -> bool:
     """Whether there is one to be opened."""
-    return database is not None or _file(data).is_file()
+    return bool(database) or (data is not None and _file(data).is_file())
 
 
 @contextmanager
-def cloud_database(data: Path, database: str | None = None) -> Iterator[Database]:
-    """The database of the cloud whose folder is `data`, or the one that is named; closed at last.
+def cloud_database(data: Path | None, database: str | None = None) -> Iterator[Database]:
+    """The database that is named, or that of the cloud whose folder is `data`; closed at last.
 
     Raises:
         MisuseError: none is named, and the folder holds none.
@@ -41,12 +47,14 @@ def cloud_database(data: Path, database: str | None = None) -> Iterator[Database
     """
     from cloud_learner.store import Database, sqlite_url
 
-    if not has_database(data, database):
-        raise MisuseError(
-            f"{data} holds no cloud database: name another folder with --data, or start "
-            "`outrider cloud serve` first"
-        )
-    opened = Database(database or sqlite_url(_file(data)), migrate=False)
+    if not database:
+        if data is None or not has_database(data, None):
+            raise MisuseError(
+                f"{data} holds no cloud database: name another folder with --data, or start "
+                "`outrider cloud serve` first"
+            )
+        database = sqlite_url(_file(data))
+    opened = Database(database, migrate=False)
     try:
         yield opened
     finally:

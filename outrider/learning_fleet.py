@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from outrider.cloud_database import DATABASE_VARIABLE, cloud_database
 from outrider.errors import CommandError
 from outrider.learning_scene import LONG, SHORT, chosen_templates
 from sync.durable_file import write_durably
@@ -85,7 +87,9 @@ def campaign_row(campaign: Campaign) -> Row:
     """
     write_durably(campaign.folder / _SETTINGS_FILE, campaign.settings().encode())
     command = [sys.executable, "-m", "outrider", *campaign.words()]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    # in its own folder's database: what is exported names one that all campaigns would share
+    environment = {name: value for name, value in os.environ.items() if name != DATABASE_VARIABLE}
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, env=environment)
     lines = done.stdout.strip().splitlines()
     if done.returncode or not lines:
         raise CommandError(
@@ -116,17 +120,11 @@ def _long(folder: Path, batch: str) -> dict[str, object]:
     """Success of the long templates in a batch, from the campaign's store."""
     from cloud_learner.figures import Figures
     from cloud_learner.report_store import EpisodeFilter, ReportStore
-    from cloud_learner.settings import ServiceSettings
-    from cloud_learner.store import Database, sqlite_url
     from cloud_learner.summary import figure
 
-    file = ServiceSettings(data_dir=folder).cloud_dir / "cloud.db"
-    database = Database(sqlite_url(file), migrate=False)
-    try:
-        wanted = EpisodeFilter(purpose=Purpose.EVALUATE.value)
+    wanted = EpisodeFilter(purpose=Purpose.EVALUATE.value)
+    with cloud_database(folder) as database:
         rows = ReportStore(database).episodes(wanted, limit=_MOST_EPISODES)
-    finally:
-        database.close()
     counted = [
         row
         for row in rows

@@ -20,7 +20,12 @@ from typing import Annotated
 import typer
 
 from outrider.children import ChildEvent
-from outrider.cloud_database import DATABASE_VARIABLE, cloud_database, has_database
+from outrider.cloud_database import (
+    DATABASE_VARIABLE,
+    cloud_database,
+    has_database,
+    named_database,
+)
 from outrider.errors import CommandError, MisuseError
 from outrider.learn import ControlCpu, Learner, WarmUp, learner_settings
 from outrider.loop import Loop, Wanted
@@ -149,8 +154,9 @@ def _share_database(config: Path | None) -> None:
     """Let every part use the database that the settings file names for the service."""
     from cloud_learner.settings_file import read_settings
 
-    if url := read_settings(config, data_dir=Path()).database_url:
-        os.environ.setdefault(DATABASE_VARIABLE, url)
+    url = read_settings(config, data_dir=Path()).database_url
+    if url and not named_database():
+        os.environ[DATABASE_VARIABLE] = url
 
 
 def _exported(source: Path, folder: Path) -> Path:
@@ -199,7 +205,7 @@ def campaign_summary(folder: Path) -> dict[str, object] | None:
     from cloud_learner.report_store import ReportStore
     from cloud_learner.summary import summarise
 
-    database = os.environ.get(DATABASE_VARIABLE)
+    database = named_database()
     if not has_database(folder, database):
         return None
     with cloud_database(folder, database) as opened:
