@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from outrider.cloud_database import cloud_database, has_database, named_database
 from outrider.errors import MisuseError
-from outrider.fleet_access import cloud_url, has_cloud
 from outrider.options import Json
 from outrider.output import Output
 from outrider.phone_folders import log_of, phone_folders
@@ -63,12 +63,14 @@ def show_episode(
 ) -> None:
     """Show one episode step by step, with its verdicts and what became of its pictures.
 
-    Pictures are looked up in the cloud's database, where the fleet's folder holds it.
+    Pictures are looked up in the cloud's database: OUTRIDER_DATABASE's, else that in the fleet's
+    folder. They are "unknown" where there is none, or it cannot be opened.
     """
     folder, episode, verdicts = logged_episode(episode_id, phone=phone, data=data)
     cloud = None if phone is not None and data is None else data_folder(data)
-    pictures = _pictures(cloud, episode)
-    _show(Output(json_lines=json), folder, episode, verdicts, pictures)
+    out = Output(json_lines=json)
+    pictures = _pictures(out, cloud, episode)
+    _show(out, folder, episode, verdicts, pictures)
 
 
 def logged_episode(
@@ -91,19 +93,21 @@ def logged_episode(
     )
 
 
-def _pictures(cloud: Path | None, episode: Episode) -> Pictures:
-    """What the cloud in a fleet's folder knows of the pictures that an episode's steps name."""
+def _pictures(out: Output, cloud: Path | None, episode: Episode) -> Pictures | None:
+    """What a cloud knows of the pictures that an episode's steps name; None where none says it."""
     named = any(step.observation.screenshot for step in episode.steps)
-    if not named or not has_cloud(cloud):
-        return {}
+    database = named_database()
+    if not named or not has_database(cloud, database):
+        return None
     from cloud_learner.blob_store import screens_of
-    from cloud_learner.store import Database
+    from cloud_learner.errors import LearnerError
 
-    database = Database(cloud_url(cloud), migrate=False)
     try:
-        return screens_of(database, episode.id)
-    finally:
-        database.close()
+        with cloud_database(cloud, database) as opened:
+            return screens_of(opened, episode.id)
+    except LearnerError as error:
+        out.note(f"what became of pictures is unknown: {error}")
+        return None
 
 
 def _show(
@@ -111,7 +115,7 @@ def _show(
     folder: Path,
     episode: Episode,
     verdicts: tuple[Verdict, ...],
-    pictures: Pictures,
+    pictures: Pictures | None,
 ) -> None:
     out.note(f"goal  {episode.goal}")
     rows = [_row(step) for step in episode.steps]
@@ -162,11 +166,13 @@ def _short(row: dict[str, Any]) -> dict[str, object]:
     }
 
 
-def _picture(step: Step, pictures: Pictures) -> dict[str, object]:
+def _picture(step: Step, pictures: Pictures | None) -> dict[str, object]:
     """A step's picture as the cloud knows it: stored, wanted, refused, or never told of."""
     screen = step.observation.screenshot
     if screen is None:
         return {"picture": "none"}
+    if pictures is None:
+        return {"screenshot": screen, "picture": "unknown"}
     known = pictures.get(screen, {})
     return {**known, "screenshot": screen, "picture": known.get("state", "not told")}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from outrider.cloud_database import cloud_database, has_database
+from outrider.cloud_database import cloud_database, has_database, named_database
 from outrider.errors import CommandError, MisuseError
 from outrider.phone_folders import PHONES
 
@@ -62,9 +62,10 @@ def _in_store(data: Path) -> Iterator[Truth]:
     from cloud_learner.report_store import ReportStore
     from sync.vocabulary import VerdictSource
 
-    if not has_database(data, None):
+    database = named_database()
+    if not has_database(data, database):
         raise MisuseError(f"{data} holds no phone that ever ran; name another folder with --data")
-    with cloud_database(data) as opened:
+    with cloud_database(data, database) as opened:
         for stored in ReportStore(opened).stored_episodes():
             for row in stored.verdicts:
                 if row["source"] == VerdictSource.CODE.value and row["score"] is not None:

@@ -12,11 +12,12 @@ from sqlalchemy import update
 
 from cloud_learner.blob_store import record_screens
 from cloud_learner.ingest_store import Origin, record_episode
-from cloud_learner.store import Database
+from cloud_learner.store import Database, sqlite_url
 from cloud_learner.tables import BLOBS
 from device_runtime.trajectory_log import TrajectoryLog
 from outrider import cli
-from outrider.fleet_access import cloud_url
+from outrider.cloud_database import DATABASE_VARIABLE
+from outrider.judged_episodes import logged
 from sync.blob_shelf import BlobState
 from sync.clock import ManualClock
 from sync.messages import EpisodeUpload, ScreenPicture
@@ -110,27 +111,32 @@ def test_an_episode_is_shown_step_by_step_with_its_verdict(capsys, fleet):
 SCREENS = ("5" * 64, "6" * 64, "7" * 64)
 
 
-def test_each_step_says_what_became_of_its_picture(capsys, tmp_path):
+@pytest.fixture
+def pictured(tmp_path):
+    """A fleet's folder with an episode whose steps name pictures, all but the last."""
     episode, verdict = an_episode(1)
-    screens = (*SCREENS, None)
     steps = tuple(
         replace(
             episode.steps[1],
             index=index,
             observation=replace(episode.steps[1].observation, screenshot=screen),
         )
-        for index, screen in enumerate(screens)
+        for index, screen in enumerate((*SCREENS, None))
     )
-    episode = replace(episode, steps=steps)
     log = TrajectoryLog.open(
         tmp_path / "phones" / "p" / "phone.db", clock=ManualClock(), new_id=lambda: "i"
     )
     with closing(log):
-        log.append(episode, [verdict])
-    unknown = run_json(capsys, "episodes", "show", "e-1", "--data", tmp_path)
-    with closing(Database(cloud_url(tmp_path))) as database, database.write() as connection:
+        log.append(replace(episode, steps=steps), [verdict])
+    return tmp_path
+
+
+def store_in_cloud(url):
+    """The episode, the first of its pictures, and the name of the second."""
+    episode, verdict = an_episode(1)
+    with closing(Database(url)) as database, database.write() as connection:
         origin = Origin(episode.device_id, "i", 1, 1)
-        record_episode(connection, origin, EpisodeUpload(episode=episode))
+        record_episode(connection, origin, EpisodeUpload(episode=episode, verdicts=(verdict,)))
         blobs = [
             ScreenPicture(screen=screen, blob=bytes([number]) * 32, size_bytes=9)
             for number, screen in enumerate(SCREENS[:2])
@@ -139,15 +145,60 @@ def test_each_step_says_what_became_of_its_picture(capsys, tmp_path):
         stored = update(BLOBS).where(BLOBS.c.digest == "00" * 32)
         connection.execute(stored.values(state=BlobState.STORED.value))
 
-    lines = run_json(capsys, "episodes", "show", "e-1", "--data", tmp_path)
-    assert cli.run(["episodes", "show", "e-1", "--data", str(tmp_path)]) == 0
 
-    assert [line["picture"] for line in unknown[:4]] == ["not told"] * 3 + ["none"]
-    assert [line["picture"] for line in lines[:4]] == ["stored", "wanted", "not told", "none"]
-    assert [line["screenshot"] for line in lines[:4]] == list(screens)
+KNOWN = ["stored", "wanted", "not told", "none"]
+UNKNOWN = ["unknown"] * 3 + ["none"]
+
+
+def pictures_of(capsys, *where):
+    """What is said of the picture of each step."""
+    lines = run_json(capsys, "episodes", "show", "e-1", *where)
+    return [line["picture"] for line in lines[:4]]
+
+
+def test_each_step_says_what_became_of_its_picture(capsys, pictured):
+    assert pictures_of(capsys, "--data", pictured) == UNKNOWN
+    store_in_cloud(sqlite_url(pictured / "cloud" / "cloud.db"))
+
+    lines = run_json(capsys, "episodes", "show", "e-1", "--data", pictured)
+    assert cli.run(["episodes", "show", "e-1", "--data", str(pictured)]) == 0
+
+    assert [line["picture"] for line in lines[:4]] == KNOWN
+    assert [line["screenshot"] for line in lines[:4]] == [*SCREENS, None]
     assert (lines[0]["blob"], lines[0]["bytes"], lines[2]["blob"]) == ("00" * 32, 9, None)
     shown = capsys.readouterr().out
     assert "wanted" in shown
+    assert pictures_of(capsys, "--phone", pictured / "phones" / "p") == UNKNOWN
+
+
+def test_pictures_are_looked_up_in_the_database_that_the_environment_names(
+    capsys, pictured, monkeypatch
+):
+    url = sqlite_url(pictured / "elsewhere.db")
+    store_in_cloud(url)
+    monkeypatch.setenv(DATABASE_VARIABLE, url)
+
+    assert pictures_of(capsys, "--data", pictured) == KNOWN
+    assert pictures_of(capsys, "--phone", pictured / "phones" / "p") == KNOWN
+
+
+def test_an_episode_is_shown_though_the_clouds_database_cannot_be_opened(capsys, pictured):
+    url = sqlite_url(pictured / "cloud" / "cloud.db")
+    store_in_cloud(url)
+    with closing(Database(url)) as database, database.write() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
+
+    assert pictures_of(capsys, "--data", pictured) == UNKNOWN
+
+
+def test_judges_read_the_episodes_in_the_database_that_the_environment_names(tmp_path, monkeypatch):
+    url = sqlite_url(tmp_path / "elsewhere.db")
+    store_in_cloud(url)
+    monkeypatch.setenv(DATABASE_VARIABLE, url)
+
+    truths = logged(tmp_path, most=None, seed=1)
+
+    assert [(episode.id, truth) for episode, truth in truths] == [("e-1", False)]
 
 
 def test_people_see_the_goal_and_the_words_of_the_screen(capsys, fleet):
