@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from outrider.cloud_database import has_database
 from outrider.errors import CommandError, MisuseError
 from outrider.fleet_access import (
     Api,
@@ -22,7 +23,6 @@ from outrider.fleet_access import (
     Url,
     Where,
     fleet_api,
-    has_cloud,
     which,
 )
 from outrider.fleet_rows import devices_of
@@ -80,7 +80,7 @@ def set_devices(
     """
     values = _values_of(pairs)
     out = Output(json_lines=json)
-    if url is None and (broker is not None or (database is None and not has_cloud(data))):
+    if url is None and (broker is not None or not has_database(data, database)):
         if where:
             raise MisuseError("--where needs the cloud: --url URL --token TOKEN, or its --data")
         rows = _set_over_broker(

@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeGuard
+from typing import Annotated, Any, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 import typer
 
-from outrider.cloud_database import DATABASE_VARIABLE
+from outrider.cloud_database import DATABASE_VARIABLE, cloud_database
 from outrider.errors import CommandError, MisuseError
 
 DataDir = Annotated[Path | None, typer.Option("--data", help="Folder of a fleet on this machine.")]
@@ -145,22 +145,10 @@ def fleet_api(
             raise MisuseError("--url needs the API's token: --token or OUTRIDER_TOKEN")
         yield HttpApi(url, token, authority=authority)
         return
-    if data is None and database is None:
+    if data is None and not database:
         raise MisuseError("name the cloud: --url URL --token TOKEN, or its folder with --data")
     with _local(data, database) as local:
         yield local
-
-
-def has_cloud(data: Path | None) -> TypeGuard[Path]:
-    """Whether a folder holds a cloud's database."""
-    return data is not None and _database_file(data).is_file()
-
-
-def cloud_url(data: Path) -> str:
-    """URL of the database of the cloud in a folder; needs the cloud's packages."""
-    from cloud_learner.store import sqlite_url
-
-    return sqlite_url(_database_file(data))
 
 
 def which(devices: list[str] | None, where: str, *, everyone: bool) -> dict[str, object]:
@@ -241,7 +229,6 @@ def _local(data: Path | None, database: str | None) -> Iterator[Api]:
     try:
         from cloud_learner.api import build_fleet_api
         from cloud_learner.fleet_desk import FleetDesk
-        from cloud_learner.store import Database as CloudDatabase
     except ModuleNotFoundError as error:
         raise MisuseError(
             f"--data needs the cloud's packages ({error.name}): use --url and --token here"
@@ -251,20 +238,9 @@ def _local(data: Path | None, database: str | None) -> Iterator[Api]:
 
     if data is not None and not data.is_dir():
         raise MisuseError(f"{data} is no folder: name the fleet's with --data")
-    if database is None and data is not None:
-        if not has_cloud(data):
-            raise MisuseError(f"{data} holds no cloud's database: outrider cloud serve makes one")
-        database = cloud_url(data)
-    opened = CloudDatabase(database or "", migrate=False)
-    try:
+    with cloud_database(data, database) as opened:
         desk = FleetDesk(opened, clock=SystemClock(), new_id=new_uuid7)
         yield LocalApi(build_fleet_api(desk))
-    finally:
-        opened.close()
-
-
-def _database_file(data: Path) -> Path:
-    return data / "cloud" / "cloud.db"
 
 
 def _refusal(status: int, said: str) -> CommandError:

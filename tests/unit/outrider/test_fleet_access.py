@@ -68,5 +68,5 @@ def test_an_authority_that_cannot_be_read_is_named(capsys, tmp_path, holds):
 @pytest.mark.parametrize("words", [("list",), ("show", "x"), ("invite",)])
 def test_a_folder_without_a_cloud_is_left_as_it_was(capsys, tmp_path, words):
     assert cli.run(["fleet", *words, "--data", str(tmp_path)]) == 2
-    assert "outrider cloud serve makes one" in capsys.readouterr().err
+    assert "start `outrider cloud serve` first" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
