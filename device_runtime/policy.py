@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import structlog
 
 from device_runtime.adapter_merging import adapter_shapes, merged
 from device_runtime.base_files import (
@@ -29,7 +30,7 @@ from device_runtime.base_files import (
     read_base,
     weight_places,
 )
-from device_runtime.errors import InstallError, PolicyFilesError
+from device_runtime.errors import InstallError
 from device_runtime.graph_plans import Plans, open_planned, plans_of
 from device_runtime.loaded_releases import LoadedReleases
 from device_runtime.ports import Decided, PolicyRequest
@@ -58,8 +59,11 @@ __all__ = [
     "weight_places",
 ]
 
+_log = structlog.get_logger()
+
 _LOGITS = ["types", "pointers", "words"]
 _PROBE_TOKENS = 5
+_PROBE_DECISIONS = np.array([[[0, 0], [1, 0], [2, 0], [3, 0]]], dtype=np.int64)
 
 _MOST_TOKENS = 1024
 """Most tokens in one run, padding included: with more, the states leave the processor's cache."""
@@ -176,7 +180,7 @@ class OnnxPolicy(LoadedReleases[OnnxGraphs]):
         Raises:
             InstallError: the tensors fit another base ("base_mismatch"), or they or what the graphs
                 make of them are not finite ("not_finite"). What was loaded before is unchanged.
-            PolicyFilesError: the base's graphs have gone or changed since they were read.
+            PolicyFilesError: without plans: the base's graphs have gone or changed since then.
         """
         graphs = self._opened(tensors)
         if not all(np.isfinite(one).all() for one in self._probed(graphs)):
@@ -244,13 +248,18 @@ class OnnxPolicy(LoadedReleases[OnnxGraphs]):
         try:
             plans = plans_of(base, threads=threads)
             graphs = open_planned(base, plans, base.weights, threads=threads)
-        except PolicyFilesError:  # graphs are opened without plans, too
+            planned = OnnxGraphs((graphs[ENCODER], graphs[DECODER]), alone=False)
+            is_same = _same(self._probed(planned), self._probed(factory))
+        except Exception as error:  # noqa: BLE001 - without them it is as slow as ever
+            _log.warning("base_without_plans", base=str(base.directory), error=str(error))
             return {}
-        planned = OnnxGraphs((graphs[ENCODER], graphs[DECODER]), alone=False)
-        return plans if _same(self._probed(planned), self._probed(factory)) else {}
+        return plans if is_same else {}
 
     def _probed(self, graphs: OnnxGraphs) -> list[npt.NDArray[np.float32]]:
-        """What one made-up screen gives in every slot: huge values only show in the outcome."""
+        """What one made-up screen gives in every slot: huge values only show in the outcome.
+
+        After decisions of several types, so that every weight of a base has a say in it.
+        """
         shape = (1, _PROBE_TOKENS)
         batch = Batch(
             text=np.ones((*shape, self._table.dim), dtype=np.float32),
@@ -258,7 +267,7 @@ class OnnxPolicy(LoadedReleases[OnnxGraphs]):
             bits=np.ones((*shape, len(BIT_COLUMNS)), dtype=np.float32),
             mask=np.ones(shape, dtype=np.float32),
         )
-        logits = graphs.decoder(graphs.encoder(batch), np.zeros((1, 1, 2), dtype=np.int64))
+        logits = graphs.decoder(graphs.encoder(batch), _PROBE_DECISIONS)
         return [logits.types, logits.pointers, logits.words]
 
 

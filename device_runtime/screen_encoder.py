@@ -33,9 +33,9 @@ class ScreenForm:
     """What pictures of screens become before they are sent.
 
     Attributes:
-        width_px: of the shorter side, to the nearest whole part of it; a smaller screen stays as
-            it is. 0 never shrinks. A quarter of 1080: what is small to read on a phone can still
-            be read.
+        width_px: of the shorter side; from three times as much on, the nearest whole part of it. A
+            smaller screen stays as it is, and 0 never shrinks. A quarter of 1080: what is small to
+            read on a phone can still be read.
         quality: of the lossy WebP of a screen that does not go into few colours, 0 to 100.
         lossless: keep every pixel instead.
     """

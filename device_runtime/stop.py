@@ -52,6 +52,7 @@ class StopSwitch:
         self._is_fixed = False
         self._deadline_s = float("inf")
         self._handled = ""
+        self._begun = ""  # the start that only waits to be noted: it undoes no later stop
         self._unwritten: str | None = None  # why it is stopped, where the disk did not take that
         self._read_at_ns = 0
         if folder is not None:
@@ -103,14 +104,17 @@ class StopSwitch:
 
         Raises: OSError: the disk does not take it: say it again.
         """
-        if self._is_news(message_id):
+        if not self._is_news(message_id):
+            return
+        if not message_id or message_id != self._begun:
+            now_ms = self._clock.wall_ms()
+            fresh_ms = now_ms + round(self._permit_s * 1000) if self._permit_s else 0
+            self._keep(until_ms or fresh_ms, fixed=bool(until_ms))
             if self._folder is not None:
                 remove_stop(self._folder)
                 self._unwritten = None
-            now_ms = self._clock.wall_ms()
-            fresh_ms = now_ms + round(self._permit_s * 1000) if self._permit_s else 0
-            self._permit(until_ms or fresh_ms, fixed=bool(until_ms))
-            self._note(message_id)
+            self._begun = message_id
+        self._note(message_id)
 
     def heard(self) -> None:
         """The cloud was heard: a permit that no owner fixed begins anew, if only in memory."""
@@ -126,26 +130,35 @@ class StopSwitch:
 
     def _note(self, message_id: str) -> None:
         if message_id:
-            self._handled = message_id
-            self._write_permit()
+            self._keep(self._until_ms, fixed=self._is_fixed, handled=message_id)
 
     def _permit(self, until_ms: int, *, fixed: bool) -> None:
+        """Let a permit hold, and write it down."""
         with self._lock:
             self._until_ms, self._is_fixed = until_ms, fixed
             self._deadline_s = self._deadline(until_ms)
-        self._write_permit()
+        self._keep(until_ms, fixed=fixed)
+
+    def _keep(self, until_ms: int, *, fixed: bool, handled: str = "") -> None:
+        """Write a permit and the message that was heard down, and then go by them.
+
+        Raises: OSError: the disk does not take it; all stays as it was.
+        """
+        handled = handled or self._handled
+        if self._folder is not None:
+            permit = {"until_ms": until_ms, "fixed": fixed, "heard": handled}
+            write_durably(self._folder / PERMIT_FILE, json.dumps(permit).encode())
+            self._look_at_permit(self._folder)
+            return
+        with self._lock:
+            self._until_ms, self._is_fixed, self._handled = until_ms, fixed, handled
+            self._deadline_s = self._deadline(until_ms)
 
     def _deadline(self, until_ms: int) -> float:
         """The same moment on the clock that nobody can set."""
         if not until_ms:
             return float("inf")
         return self._clock.monotonic_s() + (until_ms - self._clock.wall_ms()) / 1000
-
-    def _write_permit(self) -> None:
-        if self._folder is not None:
-            permit = {"until_ms": self._until_ms, "fixed": self._is_fixed, "heard": self._handled}
-            write_durably(self._folder / PERMIT_FILE, json.dumps(permit).encode())
-            self._look_at_permit(self._folder)
 
     def _look_at_permit(self, folder: Path) -> None:
         """Take over what another process wrote; a permit that cannot be read has run out."""

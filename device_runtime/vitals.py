@@ -82,7 +82,7 @@ class Vitals:
             self._conditions = Conditions()
 
     def _oldest_s(self) -> float | None:
-        """Age of the oldest row that waits, by the clock that stamped it; None where none does."""
+        """Age of the lowest row that waits, by the clock that stamped it; None where none does."""
         oldest_ms = waits_since_ms(self._connection)
         if oldest_ms is None:
             return None

@@ -40,6 +40,10 @@ WATCH_S: Final = 0.1
 _log = structlog.get_logger()
 
 
+class _EndedError(BrokerError):
+    """It ended by itself while it was started."""
+
+
 class BrokerProcess:
     """One broker as a child, with its accounts; its methods may be called from any thread.
 
@@ -229,14 +233,15 @@ class BrokerProcess:
         self._native_port = free_port()
 
     def _spawn(self) -> None:
-        """Start the child; without what it kept, where it cannot read that any more.
+        """Start the child; without what it kept, where that makes it end.
 
-        Nothing rests on a broker's store: its clients say again what was in it.
+        Clients say again what was in a broker's store, but for an owner's order to a phone that is
+        away, which then is to be given again: one that is only slow keeps its store.
         """
         self._save()
         try:
             self._launch()
-        except BrokerError:
+        except _EndedError:
             kept = self._put_store_aside()
             if kept is None:
                 raise
@@ -261,11 +266,13 @@ class BrokerProcess:
             )
         deadline_s = self._clock.monotonic_s() + START_TIMEOUT_S
         while not accepts(self._port):
-            if process.poll() is not None or self._clock.monotonic_s() > deadline_s:
+            has_ended = process.poll() is not None
+            if has_ended or self._clock.monotonic_s() > deadline_s:
                 self._process = None
                 process.kill()
                 process.wait()
-                raise BrokerError(f"the broker did not come up: {self._last_words()}")
+                kind = _EndedError if has_ended else BrokerError
+                raise kind(f"the broker did not come up: {self._last_words()}")
             self._clock.sleep(POLL_S)
 
     def _put_store_aside(self) -> Path | None:

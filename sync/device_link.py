@@ -384,7 +384,7 @@ class DeviceLink:
             case AssignmentBatch():
                 self._accept(message)
             case Cancel():
-                with transaction(self._conn):
+                with transaction(self._conn, durable=True):
                     inbox.cancel(
                         self._conn, message.assignment_ids, received_at_ms=self._clock.wall_ms()
                     )

@@ -137,7 +137,9 @@ class FallbackFetch:
             else:
                 return
         try:
-            yield from self._second(path, offset)
+            for chunk in self._second(path, offset):
+                missing = None  # there is one
+                yield chunk
         except (TransientError, OSError) as error:
             if missing is None:
                 raise

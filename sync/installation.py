@@ -37,7 +37,7 @@ def install_id(conn: sqlite3.Connection) -> str:
 def short_name(identity: str) -> str:
     """The end of an id, for what is told from others of one device only: a database, a process.
 
-    Such names travel in every envelope. The end of a UUID is chance in every version.
+    Such names travel in every envelope. The end of a UUID of version 7 is chance.
     """
     return identity[-NAME_CHARACTERS:]
 

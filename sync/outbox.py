@@ -30,7 +30,6 @@ __all__ = ["Backoff", "Outbox", "OutboxRow", "create_schema", "depth", "enqueue"
 
 _PRIORITY: Final = {"event": 0, "episode_upload": 1}
 _URGENT: Final = 0
-_NEVER: Final = (1 << 63) - 1
 """Rows of this priority leave whatever else is outstanding."""
 
 
@@ -145,7 +144,7 @@ def first_unsent(conn: sqlite3.Connection) -> int:
         "ORDER BY seq LIMIT 1",
         (_PRIORITY["episode_upload"],),
     ).fetchone()
-    return _NEVER if row is None else int(row[0])
+    return MAX_SEQ if row is None else int(row[0])
 
 
 def waits_since_ms(conn: sqlite3.Connection) -> int | None:

@@ -40,10 +40,11 @@ _Role = TypeVar("_Role", Root, Targets, Snapshot, Timestamp)
 def is_made(directory: Path) -> bool:
     """Whether a repository was ever made in a folder; where that was cut off, it was not.
 
-    One that has lost files was made all the same: nobody is to make another one in its place.
+    One that has published and lost files was made all the same: nobody is to make another one in
+    its place.
     """
     names = {path.name for path in (directory / "metadata").glob("[!.]*.json")}
-    return bool(names - _BEFORE_THE_ROOT)
+    return bool(names - _BEFORE_THE_ROOT) or any((directory / "targets").glob("*"))
 
 
 class PublishedReleases:

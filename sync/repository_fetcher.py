@@ -1,7 +1,7 @@
 """Files of a release repository for python-tuf's client, through any `Fetch`, kept in memory.
 
-The library's own way puts each file into a temporary one first. What a phone fetches is a few
-kilobytes of metadata and an adapter, which are in memory anyway before they are verified.
+The library's own way puts each file into a temporary one first. What a phone fetches, metadata, an
+adapter or now and then a base, is in memory anyway before it is verified.
 """
 
 from __future__ import annotations

@@ -54,5 +54,5 @@ class Unkept:
         return due
 
     def forget(self) -> None:
-        """The connection that these came on is lost: the next one brings them anew."""
+        """The connection that these came on is lost, and with it what is not retained."""
         self._waiting.clear()

@@ -22,7 +22,6 @@ _START_S = 60.0
 _QUICK = {
     "fsync": "off",
     "full_page_writes": "off",
-    "synchronous_commit": "off",
     "autovacuum": "off",
     "shared_buffers": "16MB",
     "max_connections": "60",

@@ -77,8 +77,15 @@ class Cutting:
         self.cut.set()
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before-commit", "after-commit"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT], ids=["stopped", "crashed"])
+@pytest.mark.parametrize(
+    ("number", "after"),
+    [
+        pytest.param(signal.SIGINT, False, id="stopped-before-commit", marks=pytest.mark.slow),
+        pytest.param(signal.SIGINT, True, id="stopped-after-commit"),
+        pytest.param(signal.SIGQUIT, False, id="crashed-before-commit"),
+        pytest.param(signal.SIGQUIT, True, id="crashed-after-commit", marks=pytest.mark.slow),
+    ],
+)
 def test_a_server_that_goes_away_loses_nothing_and_doubles_nothing(
     tmp_path, postgres_server, url, number, after
 ):

@@ -199,6 +199,13 @@ def test_a_file_is_missing_where_one_way_says_so_and_the_other_one_does_not_answ
         list(fetch(PATH, 0))
 
 
+def test_a_file_that_broke_off_is_not_missing_whatever_the_other_way_says():
+    """A client takes a missing root for the newest one, and goes on under old keys."""
+    fetch = FallbackFetch(Empty(), Way(breaks_at=100_000), clock=ManualClock())
+    with pytest.raises(FetchInterruptedError):
+        list(fetch(PATH, 0))
+
+
 def test_a_way_that_says_that_a_file_is_missing_is_asked_first_again():
     first, second = Empty(), Way()
     fetch = FallbackFetch(first, second, clock=ManualClock())

@@ -81,6 +81,14 @@ def test_episode_and_verdict_are_read_back_equal(log):
     assert log.read(EpisodeId("unknown")) is None
 
 
+def test_an_ended_episode_waits_for_the_disk(log):
+    statements = []
+    log.connection.set_trace_callback(statements.append)
+    log.append(an_episode())
+    order = [statements.index(one) for one in ("PRAGMA synchronous = FULL", "COMMIT")]
+    assert order == sorted(order)
+
+
 def test_appending_again_changes_nothing(log):
     log.append(an_episode(), [a_verdict()])
     log.append(an_episode(), [a_verdict(score=0.0)])

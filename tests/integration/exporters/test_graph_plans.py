@@ -10,13 +10,14 @@ import onnx
 import pytest
 from onnx import helper
 
+from device_runtime import policy as policy_module
 from device_runtime.adapter_merging import merged
 from device_runtime.base_files import open_graphs, read_base
 from device_runtime.graph_plans import open_planned, plans_of
 from device_runtime.policy import OnnxGraphs, OnnxPolicy
 from sync.decoding import collate
 
-PREFIX = np.zeros((6, 1, 2), np.int64)
+PREFIX = np.array([[[kind, 0] for kind in range(4)]] * 6, np.int64)
 
 
 @pytest.fixture
@@ -76,19 +77,42 @@ def test_a_release_is_opened_without_the_files(copied, tensors):
 
 
 @pytest.mark.parametrize(
-    "weight", ["fact_projection.weight_t", "encoder.block.0.layer.0.layer_norm.weight"]
+    "weight",
+    [
+        ("encoder", "fact_projection.weight_t"),
+        ("encoder", "encoder.block.0.layer.0.layer_norm.weight"),
+        ("decoder", "type_embedding.weight"),
+        ("decoder", "word_embedding.weight"),
+        ("decoder", "pointed.weight_t"),
+    ],
 )
 def test_a_base_whose_plan_would_go_by_a_weight_is_opened_from_its_files(
     copied, tensors, outcome, from_files, weight
 ):
     """A runtime works out what constants come to: then the base's weights would stay in a plan."""
-    double(copied, weight)
+    double(copied, *weight)
     base = read_base(copied)
 
     policy = OnnxPolicy(copied)
     policy.load_adapter("r1", tensors)
 
     assert outcome(policy.graphs_for("r1")) == outcome(from_files(base))
+
+
+def test_a_phone_that_cannot_compute_by_its_plans_plays_without(
+    base_dir, tensors, outcome, monkeypatch
+):
+    planned = OnnxPolicy(base_dir)
+    planned.load_adapter("r1", tensors)
+
+    def broken(*_given, **_named):
+        raise RuntimeError("not implemented")
+
+    monkeypatch.setattr(policy_module, "open_planned", broken)
+    policy = OnnxPolicy(base_dir)
+    policy.load_adapter("r1", tensors)
+
+    assert outcome(policy.graphs_for("r1")) == outcome(planned.graphs_for("r1"))
 
 
 def test_a_phone_that_can_write_no_plan_plays_without(base_dir, tensors, outcome, monkeypatch):
@@ -101,9 +125,9 @@ def test_a_phone_that_can_write_no_plan_plays_without(base_dir, tensors, outcome
     assert outcome(policy.graphs_for("r1")) == outcome(planned.graphs_for("r1"))
 
 
-def double(directory, weight):
-    """Let the encoder use twice a weight, which the runtime computes when it opens the graph."""
-    file = directory / "encoder.onnx"
+def double(directory, graph, weight):
+    """Let a graph use twice a weight, which the runtime computes when it opens the graph."""
+    file = directory / f"{graph}.onnx"
     model = onnx.load(file, load_external_data=False)
     for node in model.graph.node:
         for place, name in enumerate(node.input):

@@ -1,6 +1,7 @@
 """Keys replaced under a new root: phones follow, however long they were off, and old keys end."""
 
 import os
+import shutil
 
 import pytest
 
@@ -224,6 +225,14 @@ def test_a_repository_that_lost_a_file_is_never_made_anew(fleet):
     with pytest.raises(IntegrityError, match="restore it from a copy"):
         Repository.create(fleet.directory / "tuf", fleet.directory / "keys")
     assert {path: path.read_bytes() for path in keys} == keys
+
+
+def test_no_other_repository_is_made_beside_releases_whose_metadata_is_gone(fleet):
+    fleet.publish(1)
+    shutil.rmtree(fleet.directory / "tuf" / "metadata")
+    with pytest.raises(IntegrityError):
+        Repository.create(fleet.directory / "tuf", fleet.directory / "keys")
+    assert not (fleet.directory / "tuf" / "metadata").exists()
 
 
 def test_a_making_that_was_cut_off_at_any_write_is_made_again(tmp_path, monkeypatch):

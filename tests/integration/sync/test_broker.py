@@ -9,12 +9,14 @@ import signal
 import socket
 import stat
 import subprocess
+import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from sync import broker as broker_module
 from sync import topics
 from sync.broker import BrokerProcess
 from sync.broker_accounts import load_state
@@ -192,6 +194,20 @@ def test_a_store_that_is_not_to_blame_stays_where_it_is(broker, server, tmp_path
     with pytest.raises(BrokerError, match="did not come up"):
         broker.start()
     assert kept.read_bytes() == b"kept"
+
+
+def test_a_broker_that_is_only_slow_keeps_its_store(broker, server, tmp_path, monkeypatch):
+    """It may hold an owner's order to a phone that is away."""
+    kept = tmp_path / "broker" / "store" / "mine"
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_bytes(b"kept")
+    slow = [sys.executable, "-c", "import time; time.sleep(60)"]
+    monkeypatch.setattr(type(server), "command", lambda *_: slow)
+    monkeypatch.setattr(broker_module, "START_TIMEOUT_S", 0.2)
+    with pytest.raises(BrokerError, match="did not come up"):
+        broker.start()
+    assert kept.read_bytes() == b"kept"
+    assert not kept.parent.with_name("store.unreadable").exists()
 
 
 def test_a_missing_binary_says_what_to_install(broker, tmp_path, monkeypatch):

@@ -5,8 +5,10 @@ from contextlib import contextmanager
 
 import pytest
 
+from device_runtime import stop
 from device_runtime.stop import PERMIT_FILE, STOP_FILE, StopSwitch, remove_stop, write_stop
 from sync.clock import ManualClock
+from sync.durable_file import write_durably
 
 
 @pytest.fixture
@@ -68,6 +70,63 @@ def test_a_stop_holds_where_the_disk_does_not_take_it(folder, clock, full_disk):
     assert StopSwitch(folder, clock=clock).reason() == "stopped by its owner: enough"
     switch.start(message_id="b")
     assert switch.reason() is None
+
+
+def test_a_start_that_the_disk_does_not_take_changes_nothing_and_undoes_no_later_stop(
+    folder, clock, full_disk
+):
+    switch = StopSwitch(folder, clock=clock, permit_s=100.0)
+    switch.stop("enough", message_id="a")
+    clock.advance(60.0)
+    with full_disk():
+        for _ in range(3):
+            with pytest.raises(OSError, match="large"):
+                switch.start(message_id="b")
+    assert switch.reason() == "stopped by its owner: enough"
+    remove_stop(folder)
+    clock.advance(60.0)
+    assert has_run_out(switch.reason())
+    switch.start(message_id="b")
+    assert switch.reason() is None
+    write_stop(folder, "again", at_ms=1)
+    switch.start(message_id="b")
+    assert switch.reason() == "stopped by its owner: again"
+
+
+def test_a_start_that_is_not_noted_yet_is_noted_and_undoes_no_later_stop(
+    folder, clock, monkeypatch
+):
+    switch = StopSwitch(folder, clock=clock)
+    switch.stop("enough", message_id="a")
+    written = []
+
+    def fails_at_the_second(path, data):
+        written.append(data)
+        if len(written) == 2:
+            raise OSError("no space")
+        write_durably(path, data)
+
+    monkeypatch.setattr(stop, "write_durably", fails_at_the_second)
+    with pytest.raises(OSError, match="no space"):
+        switch.start(message_id="b")
+    assert switch.reason() is None
+    write_stop(folder, "again", at_ms=1)
+
+    switch.start(message_id="b")
+
+    assert switch.reason() == "stopped by its owner: again"
+    assert StopSwitch(folder, clock=clock).heard_control == "b"
+
+
+def test_a_stop_is_noted_once_the_disk_takes_it(folder, clock, full_disk):
+    switch = StopSwitch(folder, clock=clock)
+    with full_disk(), pytest.raises(OSError, match="large"):
+        switch.stop("enough", message_id="a")
+    assert switch.heard_control == ""
+
+    switch.stop("enough", message_id="a")
+
+    assert StopSwitch(folder, clock=clock).heard_control == "a"
 
 
 def test_a_permit_that_cannot_be_written_down_is_renewed_in_memory(folder, clock, full_disk):

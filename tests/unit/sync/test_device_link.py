@@ -249,6 +249,20 @@ def test_a_partly_new_batch_hands_on_what_is_new(met):
     assert device.inbox[1] == AssignmentBatch(assignments=assignments("b"))
 
 
+@pytest.mark.requirement("OR-ASG-1")
+@pytest.mark.parametrize(
+    "said", [AssignmentBatch(assignments=assignments("a")), Cancel(assignment_ids=("a",))]
+)
+def test_what_the_cloud_gives_and_takes_back_waits_for_the_disk(met, said):
+    world, cloud, device = met
+    statements = []
+    device.conn.set_trace_callback(statements.append)
+    cloud.link.send("phone-1", said)
+    world.settle(device)
+    full = statements.index("PRAGMA synchronous = FULL")
+    assert any("INTO inbox" in one for one in statements[full:])
+
+
 @pytest.mark.requirement("OR-ASG-1", "OR-CON-3")
 def test_a_message_is_acknowledged_to_the_broker_only_after_it_is_stored(met):
     world, cloud, device = met
