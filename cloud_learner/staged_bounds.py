@@ -34,6 +34,8 @@ class Share:
 
     Attributes:
         alike, control_alike: how many cases of an arm tell as much as one that stands alone.
+        is_relative: it says nothing without another arm, as there is no share that is too much by
+            itself: phones that come every third day are silent with any release.
     """
 
     cases: int = 0
@@ -42,6 +44,12 @@ class Share:
     control_n: int = 0
     alike: float = 1.0
     control_alike: float = 1.0
+    is_relative: bool = False
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nobody is left that it could be compared with, and it has to be."""
+        return self.is_relative and self.control_n == 0
 
     @property
     def control(self) -> float:
@@ -74,12 +82,13 @@ def is_broken(limit: Limit, share: Share) -> bool:
     """Whether more cases came than the limit explains; one case alone never decides.
 
     The share is above the other arm's by more than the limit, with both of them as uncertain as
-    they are: the interval of the difference of two shares from Wilson's of each.
+    they are: the interval of the difference of two shares from Wilson's of each. Without another
+    arm the limit is on the share itself, or on nothing where the share is relative.
 
     Source: R. G. Newcombe, Interval estimation for the difference between independent proportions,
         Statistics in Medicine 17, 1998, method 10.
     """
-    if share.n < limit.from_n or share.cases / share.alike < _LEAST_CASES:
+    if share.is_unknown or share.n < limit.from_n or share.cases / share.alike < _LEAST_CASES:
         return False
     rate = share.cases / share.n
     lowest = _interval(share.cases, share.n, share.alike)[0]
@@ -91,7 +100,12 @@ def is_broken(limit: Limit, share: Share) -> bool:
 
 
 def is_held(limit: Limit, share: Share) -> bool:
-    """Whether enough cases show that the bound holds; one case alone is as good as none."""
+    """Whether enough cases show that the bound holds; one case alone is as good as none.
+
+    Nobody to compare a relative share with is nothing to wait for: later there is nobody either.
+    """
+    if share.is_unknown:
+        return True
     cases, n = share.cases / share.alike, share.n / share.alike
     allowed = ceil((limit.share + share.control) * n)
     return share.n >= limit.from_n and (cases < _LEAST_CASES or cases <= allowed)
@@ -152,13 +166,15 @@ def slowed_share(plan: StagedPlan, speed: Speed, control: Speed) -> Share:
         int(np.count_nonzero(known)),
         int(np.count_nonzero(control_slow)),
         int(np.count_nonzero(control_known)),
+        is_relative=True,
     )
 
 
 def silent_share(stage_of: Indices, there: Flags, lost: Flags) -> Share:
     """Phones that are not heard of any more, among those it was offered to and among the others.
 
-    The others are asked about the same time: of those that were there when a stage began, too.
+    The others are asked about the same time: of those that were there when a stage began, too. A
+    stage for which there are no others says nothing beside stages for which there are some.
 
     Args:
         stage_of: int64 [P], the stage from which on each phone was offered it; S for the others.
@@ -166,14 +182,24 @@ def silent_share(stage_of: Indices, there: Flags, lost: Flags) -> Share:
         lost: bool [P], who is not heard of any more.
     """
     stages = len(there)
-    n = np.array([np.count_nonzero(there[at] & (stage_of == at)) for at in range(stages)])
-    cases = sum(np.count_nonzero(there[at] & (stage_of == at) & lost) for at in range(stages))
+    is_offered = there & (stage_of == np.arange(stages)[:, None])
     others = there & (stage_of == stages)
-    control_n = others.sum(axis=1)
-    shares = (others & lost).sum(axis=1) / np.maximum(control_n, 1)
-    expected = float(np.sum(n * shares)) / max(1, int(n.sum()))
-    most = int(control_n.max(initial=0))
-    return Share(int(cases), int(n.sum()), round(expected * most), most)
+    n, cases = is_offered.sum(axis=1), (is_offered & lost).sum(axis=1)
+    control_n, control_cases = others.sum(axis=1), (others & lost).sum(axis=1)
+    has_others = control_n > 0
+    if not has_others.any():
+        return Share(int(cases.sum()), int(n.sum()), is_relative=True)
+    asked = n[has_others]
+    shares = control_cases[has_others] / control_n[has_others]
+    expected = float(np.sum(asked * shares)) / max(1, int(asked.sum()))
+    most = int(control_n.max())
+    return Share(
+        int(cases[has_others].sum()),
+        int(asked.sum()),
+        round(expected * most),
+        most,
+        is_relative=True,
+    )
 
 
 def _slowed(plan: StagedPlan, speed: Speed, typical_ms: float) -> tuple[Flags, Flags]:

@@ -87,7 +87,7 @@ class StagedDesk:
             if row["phones"] < row["least_phones"]:
                 raise StagedReleaseError(
                     f"stage {row['stage']} needs {row['least_phones']} phones and would reach "
-                    f"{row['phones']}: widen it, or ask for less"
+                    f"{row['phones']}: widen it (--stages), or ask for less (--least-phones)"
                 )
         self._store.draft(release_id, replaces=replaces, plan=plan, who=order.who)
         if order.approve:

@@ -134,4 +134,4 @@ def _idle(
             played_ms = use[0 if has_it else 1].last_ms.get(phone.device_id, 0)
             counted[has_it][0] += played_ms < phone.last_seen_ms - long_ms
             counted[has_it][1] += 1
-    return Share(*counted[True], *counted[False])
+    return Share(*counted[True], *counted[False], is_relative=True)

@@ -7,7 +7,7 @@ says why the defaults are what they are.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import ceil, inf
+from math import ceil
 from types import MappingProxyType
 from typing import Final
 
@@ -15,6 +15,8 @@ from sync.cohorts import PLACES
 
 HOUR_S: Final = 3600.0
 DAY_S: Final = 24 * HOUR_S
+LONGEST_STAGE_S: Final = 365 * DAY_S
+MOST_STAGES: Final = 100
 FIRST_SHARE: Final = 0.01
 FEWEST_FIRST: Final = 20
 """Phones of a first stage where the fleet has so many within `LARGEST_FIRST_SHARE`."""
@@ -31,7 +33,7 @@ class Stage:
         share_bps: of all phones, in basis points; 10 000 are all but the hold-out.
         margin: how much worse its success may be, which must be shown not to be so (share).
         soak_s: how long a stage lasts at least; a day, because people and apps have days.
-        give_up_s: after which a person is asked.
+        give_up_s: after which a person is asked; a year at most.
         phones: new installations that it needs at least.
         tasks: judged episodes of the release that it needs at least, over all stages.
     """
@@ -50,8 +52,8 @@ class Stage:
             )
         if not 0.0 < self.margin < 1.0:
             raise ValueError(f"a stage's margin is between 0 and 1, not {self.margin}")
-        if not 0.0 <= self.soak_s < self.give_up_s < inf:
-            raise ValueError("a stage gives up after its soak, not before and not never")
+        if not 0.0 <= self.soak_s < self.give_up_s <= LONGEST_STAGE_S:
+            raise ValueError("a stage gives up after its soak, and within a year")
         if self.phones < 1 or self.tasks < 1:
             raise ValueError("a stage needs a phone and a judged episode at least")
 
@@ -105,7 +107,7 @@ class StagedPlan:
             is more than so many times its own before, and more than the floor.
         answer_s: after which a phone that was told of it and says nothing counts as failed, and
             one that plays nothing as idle.
-        silence_s: after which a phone that has it and is not heard of counts as silent.
+        silence_s: after which a phone that it was offered to and is not heard of counts as silent.
         draft_s, offer_s, pause_s, roll_back_s: how long each of these states may last.
     """
 
@@ -134,6 +136,8 @@ class StagedPlan:
         shares = [stage.share_bps for stage in self.stages]
         if not shares or shares != sorted(set(shares)):
             raise ValueError("a plan has stages, each wider than the one before")
+        if len(shares) > MOST_STAGES:
+            raise ValueError(f"a plan has at most {MOST_STAGES} stages, got {len(shares)}")
         if not self.seed:
             raise ValueError("a plan needs a seed for its cohorts")
         if not 0 <= self.hold_out_bps < PLACES:

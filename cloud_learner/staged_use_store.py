@@ -1,6 +1,6 @@
 """What phones of both arms did with their release: what the hard bounds are on, from the database.
 
-Successes are not here: `cloud_learner.staged_evidence_store` compares those.
+Successes are not here: `cloud_learner.staged_success_store` has those.
 """
 
 from __future__ import annotations

@@ -389,4 +389,4 @@ def _counted(cases: Flags, arm: Flags, control: Flags) -> Share:
         (int(np.count_nonzero(cases & side)), int(np.count_nonzero(side)))
         for side in (arm, control)
     ]
-    return Share(*sides[0], *sides[1])
+    return Share(*sides[0], *sides[1], is_relative=True)

@@ -115,8 +115,8 @@ def test_what_cannot_be_staged_is_told_in_one_line(fleet, capsys):
         (("stage", "r2", "--stages", "inf"), "the plan cannot be"),
         (("stage", "r2", "--stages", "nan"), "the plan cannot be"),
         (("stage", "r2", *PLAN, "--margin", "nan"), "margin is between"),
-        (("stage", "r2", *PLAN, "--give-up-days", "inf"), "not never"),
-        (("stage", "r2", *PLAN, "--soak-hours", "nan"), "not never"),
+        (("stage", "r2", *PLAN, "--give-up-days", "inf"), "within a year"),
+        (("stage", "r2", *PLAN, "--soak-hours", "nan"), "within a year"),
         (("stage", "r2", *PLAN, "--alpha-worse", "2"), "alpha_worse is between"),
         (("pause", "r2", "--reason", "x"), "no staged release"),
     ):

@@ -90,8 +90,10 @@ def test_a_share_is_one_whatever_phones_sent(rows, others):
     assert 0 <= share.control_cases <= share.control_n
     assert share.alike >= 1.0
     assert share.control_alike >= 1.0
-    assert is_broken(LIMIT, share) in {True, False}
-    assert not (is_broken(LIMIT, share) and share.cases < 2)
+    assert not (is_broken(LIMIT, share) and is_held(LIMIT, share))
+    if share.cases <= LIMIT.share * share.n:
+        assert not is_broken(LIMIT, share)
+        assert is_held(LIMIT, share) is (share.n >= LIMIT.from_n)
 
 
 @given(st.integers(2, 400), st.data())
@@ -161,4 +163,40 @@ def test_phones_that_fall_silent_with_it_break_the_bound_and_those_without_it_do
 
     assert is_broken(LIMITS["silent"], silent_share(stage_of, there, np.arange(80) < 15))
     assert not is_broken(LIMITS["silent"], silent_share(stage_of, there, np.arange(80) > 60))
-    assert silent_share(stage_of[:0], there[:, :0], np.zeros(0, bool)) == Share()
+    assert silent_share(stage_of[:0], there[:, :0], np.zeros(0, bool)) == Share(is_relative=True)
+
+
+def test_silence_says_nothing_where_nobody_is_left_that_it_was_not_offered_to():
+    """Phones that come every third day are silent with any release."""
+    share = silent_share(np.zeros(200, int), np.ones((1, 200), bool), np.arange(200) < 67)
+
+    assert (share.cases, share.n) == (67, 200)
+    assert not is_broken(LIMITS["silent"], share)
+    assert is_held(LIMITS["silent"], share)
+
+
+def test_stages_that_have_no_others_say_nothing_beside_those_that_have():
+    """The others were all gone when the second stage began."""
+    stage_of = np.repeat([0, 1, 2], 40)
+    there = np.array([np.ones(120, bool), stage_of < 2])
+    lost = (stage_of == 2) | (np.arange(120) % 2 == 0)
+
+    share = silent_share(stage_of, there, lost)
+
+    assert (share.cases, share.n) == (20, 40)
+    assert share.control == 1.0
+
+
+def test_slowness_says_nothing_where_nobody_plays_the_old_release():
+    share = slowed_share(PLAN, speed([900] * 20, [100] * 20), speed([], []))
+
+    assert (share.cases, share.n) == (20, 20)
+    assert not is_broken(LIMITS["slowed"], share)
+
+
+@pytest.mark.parametrize("bound", ["crashes", "install_failures", "env_errors", "invalid_actions"])
+def test_what_is_too_much_by_itself_breaks_its_bound_without_another_arm(bound):
+    share = shared([600] * 20, [1000] * 20, others=([], []))
+
+    assert share.control_n == 0
+    assert is_broken(LIMITS[bound], share)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf, nan
 
 import pytest
 
@@ -127,11 +128,18 @@ def test_default_stages_begin_small_and_end_with_everybody(phones, first):
     assert stages[-1].margin <= stages[0].margin
 
 
+@pytest.mark.parametrize("give_up_s", [STAGE.soak_s, 366 * 86_400.0, inf, nan])
+def test_a_stage_gives_up_after_its_soak_and_within_a_year(give_up_s):
+    with pytest.raises(ValueError, match="within a year"):
+        replace(STAGE, give_up_s=give_up_s)
+
+
 @pytest.mark.parametrize(
     "change",
     [
         {"stages": ()},
         {"stages": (STAGE, STAGE)},
+        {"stages": tuple(replace(STAGE, share_bps=one) for one in range(1, 102))},
         {"seed": ""},
         {"hold_out_bps": 10_000},
         {"alpha_worse": 0.5},
