@@ -8,7 +8,7 @@ not shared out evenly between small arms.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, sqrt
 from typing import Final
 
@@ -44,7 +44,7 @@ class Share:
     control_n: int = 0
     alike: float = 1.0
     control_alike: float = 1.0
-    is_relative: bool = False
+    is_relative: bool = field(default=False, kw_only=True)
 
     @property
     def is_unknown(self) -> bool:
