@@ -79,13 +79,8 @@ def change(connection: Connection, device_ids: Iterable[str], **values: object) 
         connection.execute(
             update(DEVICES)
             .where(DEVICES.c.device_id.in_(names))
-            .values(revision=next_number(connection, _REVISION), **values)
+            .values(revision=counted(connection, _REVISION), **values)
         )
-
-
-def next_number(connection: Connection, name: str) -> int:
-    """A number that was never given before under that name; it waits for other writers."""
-    return counted(connection, name)
 
 
 def latest_revision(connection: Connection) -> int:
@@ -100,7 +95,7 @@ def record_cloud_event(
     row = {
         "device_id": device_id,
         "install_id": CLOUD,
-        "seq": next_number(connection, _CLOUD_EVENTS),
+        "seq": counted(connection, _CLOUD_EVENTS),
         "kind": kind,
         "fields": dict(fields),
         "at_ms": now_ms,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +22,7 @@ from cloud_learner.staged_offer import reached, with_fair_seed
 from cloud_learner.staged_plan import DAY_S, Stage, StagedPlan, default_stages
 from cloud_learner.staged_release import Approve, StagedEvent
 from cloud_learner.staged_store import StagedRelease, StagedStore, is_whole
-from sync.cohorts import PLACES, is_held_out
+from sync.cohorts import PLACES, CohortPhone, is_held_out
 from sync.published import PublishedReleases
 from sync.releases import require_channel
 
@@ -83,11 +84,12 @@ class StagedDesk:
         """
         replaces = self._replaced(release_id, order.channel)
         plan = self._plan(release_id, order)
-        for row in self._stages(plan, self._forecasts(plan)):
-            if row["phones"] < row["least_phones"]:
+        cohorts = _cohorts(plan, self._census.phones(plan.channel))
+        for at, (stage, fresh) in enumerate(zip(plan.stages, _fresh(cohorts), strict=True)):
+            if fresh < stage.phones:
                 raise StagedReleaseError(
-                    f"stage {row['stage']} needs {row['least_phones']} phones and would reach "
-                    f"{row['phones']}: widen it (--stages), or ask for less (--least-phones)"
+                    f"stage {at + 1} needs {stage.phones} phones and would reach {fresh}: widen it "
+                    "(--stages), or ask for less (--least-phones)"
                 )
         self._store.draft(release_id, replaces=replaces, plan=plan, who=order.who)
         if order.approve:
@@ -103,7 +105,9 @@ class StagedDesk:
         plan = self._plan(release_id, order)
         phones, gone = self._census.split(plan.channel)
         held_out = [is_held_out(phone.device_id, plan.hold_out_bps) for phone in phones]
-        forecasts = self._forecasts(plan)
+        cohorts = _cohorts(plan, phones)
+        rate = self._census.tasks_per_phone_and_day(plan.channel)
+        forecasts = forecast(plan, cohorts, phones=len(phones), tasks_per_phone_and_day=rate)
         days = [one.days for one in forecasts]
         return {
             "release_id": release_id,
@@ -112,8 +116,8 @@ class StagedDesk:
             "phones": len(phones),
             "phones_gone": len(gone),
             "held_out": sum(held_out),
-            "tasks_per_phone_and_day": round(self._census.tasks_per_phone_and_day(plan.channel), 2),
-            "stages": self._stages(plan, forecasts),
+            "tasks_per_phone_and_day": round(rate, 2),
+            "stages": _stage_rows(plan, cohorts, forecasts),
             "days": None if None in days else round(sum(filter(None, days)), 1),
             "falls_short": shortfalls(plan, forecasts),
             "plan": msgspec.to_builtins(plan),
@@ -231,35 +235,36 @@ class StagedDesk:
         change = {name: value for name, value in said.items() if value is not None}
         return tuple(replace(stage, **change) for stage in stages)
 
-    def _forecasts(self, plan: StagedPlan) -> list[StageForecast]:
-        phones = self._census.phones(plan.channel)
-        return forecast(
-            plan,
-            [reached(plan, at, phones) for at in range(len(plan.stages))],
-            phones=len(phones),
-            tasks_per_phone_and_day=self._census.tasks_per_phone_and_day(plan.channel),
-        )
 
-    def _stages(self, plan: StagedPlan, forecasts: Sequence[StageForecast]) -> list[Fields]:
-        """What each stage would reach, need and take, with the phones that there are now."""
-        phones = self._census.phones(plan.channel)
-        before, rows = 0, []
-        for at, (stage, one) in enumerate(zip(plan.stages, forecasts, strict=True)):
-            in_all = reached(plan, at, phones)
-            rows.append(
-                {
-                    "stage": at + 1,
-                    "share_percent": stage.share_bps * 100 / PLACES,
-                    "phones": in_all - before,
-                    "phones_in_all": in_all,
-                    "least_phones": stage.phones,
-                    "margin": stage.margin,
-                    "soak_days": stage.soak_s / DAY_S,
-                    **asdict(one),
-                }
-            )
-            before = in_all
-        return rows
+def _cohorts(plan: StagedPlan, phones: Sequence[CohortPhone]) -> list[int]:
+    """Phones that each stage would reach in all."""
+    return [reached(plan, at, phones) for at in range(len(plan.stages))]
+
+
+def _fresh(cohorts: Sequence[int]) -> list[int]:
+    """Phones that each stage would reach and the one before did not."""
+    return [in_all - before for before, in_all in pairwise([0, *cohorts])]
+
+
+def _stage_rows(
+    plan: StagedPlan, cohorts: Sequence[int], forecasts: Sequence[StageForecast]
+) -> list[Fields]:
+    """What each stage would reach, need and take, with the phones that there are now."""
+    return [
+        {
+            "stage": at,
+            "share_percent": stage.share_bps * 100 / PLACES,
+            "phones": fresh,
+            "phones_in_all": in_all,
+            "least_phones": stage.phones,
+            "margin": stage.margin,
+            "soak_days": stage.soak_s / DAY_S,
+            **asdict(one),
+        }
+        for at, (stage, in_all, fresh, one) in enumerate(
+            zip(plan.stages, cohorts, _fresh(cohorts), forecasts, strict=True), start=1
+        )
+    ]
 
 
 def _short(staged: StagedRelease) -> Fields:

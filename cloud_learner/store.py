@@ -159,7 +159,7 @@ def count(connection: Connection, name: str, by: int = 1) -> None:
 
 
 def counted(connection: Connection, name: str) -> int:
-    """Add one to the counter `name`; what it is then."""
+    """Add one to the counter `name`; what it is then, which nobody else is given."""
     statement = _count(connection.dialect.name).returning(COUNTERS.c.value)
     return int(connection.execute(statement, {"name": name, "value": 1}).scalar_one())
 

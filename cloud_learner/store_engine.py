@@ -197,9 +197,8 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
     cursor.execute("PRAGMA journal_mode = WAL")
-    cursor.execute(
-        "PRAGMA synchronous = FULL"
-    )  # what devices are told is stored outlasts a power cut
+    # what devices are told is stored outlasts a loss of power
+    cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.close()
 

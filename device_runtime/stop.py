@@ -134,10 +134,13 @@ class StopSwitch:
 
     def _permit(self, until_ms: int, *, fixed: bool) -> None:
         """Let a permit hold, and write it down."""
+        self._hold(until_ms, fixed=fixed)
+        self._keep(until_ms, fixed=fixed)
+
+    def _hold(self, until_ms: int, *, fixed: bool) -> None:
         with self._lock:
             self._until_ms, self._is_fixed = until_ms, fixed
             self._deadline_s = self._deadline(until_ms)
-        self._keep(until_ms, fixed=fixed)
 
     def _keep(self, until_ms: int, *, fixed: bool, handled: str = "") -> None:
         """Write a permit and the message that was heard down, and then go by them.
@@ -145,14 +148,13 @@ class StopSwitch:
         Raises: OSError: the disk does not take it; all stays as it was.
         """
         handled = handled or self._handled
-        if self._folder is not None:
-            permit = {"until_ms": until_ms, "fixed": fixed, "heard": handled}
-            write_durably(self._folder / PERMIT_FILE, json.dumps(permit).encode())
-            self._look_at_permit(self._folder)
+        if self._folder is None:
+            self._hold(until_ms, fixed=fixed)
+            self._handled = handled
             return
-        with self._lock:
-            self._until_ms, self._is_fixed, self._handled = until_ms, fixed, handled
-            self._deadline_s = self._deadline(until_ms)
+        permit = {"until_ms": until_ms, "fixed": fixed, "heard": handled}
+        write_durably(self._folder / PERMIT_FILE, json.dumps(permit).encode())
+        self._look_at_permit(self._folder)
 
     def _deadline(self, until_ms: int) -> float:
         """The same moment on the clock that nobody can set."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from outrider.cloud_database import cloud_database
 from outrider.errors import CommandError, MisuseError
 from outrider.fleet_access import Api, Authority, Database, LocalApi, Token, Url, fleet_api, named
 from outrider.options import Json
@@ -276,24 +277,18 @@ def _api(
     from cloud_learner.staged_census import Census
     from cloud_learner.staged_desk import StagedDesk
     from cloud_learner.staged_store import StagedStore
-    from cloud_learner.store import Database as CloudDatabase
-    from cloud_learner.store import sqlite_url
     from sync.clock import SystemClock
 
-    file = folder / "cloud" / "cloud.db"
-    if database is None and not file.is_file():
-        raise MisuseError(f"{folder} holds no cloud database: name a fleet's folder with --data")
-    if not (folder / "tuf").is_dir():
-        raise MisuseError(f"{folder} holds no signed releases: name a fleet's folder with --data")
-    opened = CloudDatabase(database or sqlite_url(file), migrate=False)
-    clock = SystemClock()
-    desk: StagedDesk = StagedDesk(
-        StagedStore(opened, clock=clock), Census(opened, clock=clock), tuf_dir=folder / "tuf"
-    )
-    try:
+    with cloud_database(folder, database) as opened:
+        if not (folder / "tuf").is_dir():
+            raise MisuseError(
+                f"{folder} holds no signed releases: name a fleet's folder with --data"
+            )
+        clock = SystemClock()
+        desk: StagedDesk = StagedDesk(
+            StagedStore(opened, clock=clock), Census(opened, clock=clock), tuf_dir=folder / "tuf"
+        )
         yield LocalApi(build_staged_api(desk))
-    finally:
-        opened.close()
 
 
 def _short(row: dict[str, Any]) -> dict[str, object]:

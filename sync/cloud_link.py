@@ -299,6 +299,9 @@ class CloudLink:
         heard of the device from now on is taken away, too.
         """
         self._forgotten.add(device_id)
+        self._clear(device_id)
+
+    def _clear(self, device_id: str) -> None:
         for kind in topics.KEPT_OF_DEVICES:
             self._take_away(topics.build(self._fleet, kind, device_id))
 
@@ -326,7 +329,7 @@ class CloudLink:
             self.connection.subscribe(topics.cloud_filters(self._fleet, self._shards))
             self._announce_all()
             for device_id in self._forgotten:
-                self.forget(device_id)
+                self._clear(device_id)
         self._outlets.connected(self.connection.online)
 
     def _announce_all(self) -> None:
