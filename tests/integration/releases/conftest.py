@@ -30,6 +30,36 @@ def adapter(seed: int = 0, **options: str) -> bytes:
     return pack({"layer.A": values}, **belongs)
 
 
+class PowerCutError(BaseException):
+    """The process ends here."""
+
+
+@pytest.fixture
+def outlasts(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object], int], bool]:
+    """`outlasts(deed, cut_at)`: do it with a power cut at that fsync; whether it ended before."""
+    real_fsync = os.fsync
+
+    def call(deed: Callable[[], object], cut_at: int) -> bool:
+        left = cut_at
+
+        def fsync(descriptor: int) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise PowerCutError
+            real_fsync(descriptor)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "fsync", fsync)
+            try:
+                deed()
+            except PowerCutError:
+                return False
+        return True
+
+    return call
+
+
 class Fleet:
     """Signs, serves and keeps phones; `serve` can be replaced to play the attacker."""
 

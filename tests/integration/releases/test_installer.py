@@ -1,6 +1,5 @@
 """Releases on one phone: staged beside what runs, tried, kept, taken back, whatever dies when."""
 
-import os
 import threading
 
 import pytest
@@ -16,10 +15,6 @@ from sync.vocabulary import ReleaseId
 pytestmark = pytest.mark.integration
 
 INSTALLED = ["announced", "downloading", "verified", "staged", "trial"]
-
-
-class PowerCutError(BaseException):
-    """The process ends here."""
 
 
 def test_a_new_phone_runs_the_factorys_policy(fleet):
@@ -310,33 +305,21 @@ def test_a_new_base_takes_adapters_of_the_old_one_out_of_use(fleet):
     assert phone.transitions[-1].reason == "base_mismatch"
 
 
-def test_a_power_cut_at_any_write_leaves_the_old_release_or_the_new_one(fleet, monkeypatch):
+def test_a_power_cut_at_any_write_leaves_the_old_release_or_the_new_one(fleet, outlasts):
     phone = fleet.phone()
     phone.installer.apply_bundle(fleet.publish(1))
     phone.installer.commit()
     bundle = fleet.publish(2)
-    real_fsync = os.fsync
+
+    def apply_anew():
+        Installer(phone.folder, TrustedClient(phone.folder / "trust")).apply_bundle(bundle)
+
     finished = False
     cut_at = 0
     seen = set()
     while not finished:
         cut_at += 1
-        left = cut_at
-
-        def fsync(descriptor):
-            nonlocal left
-            left -= 1
-            if left == 0:
-                raise PowerCutError
-            real_fsync(descriptor)
-
-        monkeypatch.setattr(os, "fsync", fsync)
-        try:
-            Installer(phone.folder, TrustedClient(phone.folder / "trust")).apply_bundle(bundle)
-            finished = True
-        except PowerCutError:
-            pass
-        monkeypatch.setattr(os, "fsync", real_fsync)
+        finished = outlasts(apply_anew, cut_at)
         restarted = Installer(phone.folder, TrustedClient(phone.folder / "trust"))
         running = restarted.begin_load()
         assert running.read().digest == fleet.repository.release(running.release_id).adapter_digest

@@ -1,7 +1,7 @@
 """Keys replaced under a new root: phones follow, however long they were off, and old keys end."""
 
-import os
 import shutil
+from functools import partial
 
 import pytest
 
@@ -12,10 +12,6 @@ from sync.signing_keys import make_signer, next_key_path, online_key_path
 from sync.trust import Repository, enrol_root
 
 pytestmark = pytest.mark.integration
-
-
-class PowerCutError(BaseException):
-    """The process ends here."""
 
 
 def rotate(fleet, root_folders, *, threshold=1, count=1, out):
@@ -127,8 +123,7 @@ def test_one_role_alone_can_be_rotated(fleet):
     assert fleet.phone().installer.refresh("canary").applied
 
 
-def test_a_crash_at_any_write_of_a_rotation_needs_no_root_key_to_go_on(make_fleet, monkeypatch):
-    real_fsync = os.fsync
+def test_a_crash_at_any_write_of_a_rotation_needs_no_root_key_to_go_on(make_fleet, outlasts):
     fleet = make_fleet()
     fleet.publish(1)
     phone = fleet.phone()
@@ -137,22 +132,9 @@ def test_a_crash_at_any_write_of_a_rotation_needs_no_root_key_to_go_on(make_flee
     version, cut_at, finished = 2, 0, False
     while not finished:
         cut_at += 1
-        left = cut_at
-
-        def fsync(descriptor):
-            nonlocal left
-            left -= 1
-            if left == 0:
-                raise PowerCutError
-            real_fsync(descriptor)
-
-        monkeypatch.setattr(os, "fsync", fsync)
-        try:
-            rotate_online_keys(fleet.directory / "tuf", fleet.directory / "keys")
-            finished = True
-        except PowerCutError:
-            pass
-        monkeypatch.setattr(os, "fsync", real_fsync)
+        finished = outlasts(
+            partial(rotate_online_keys, fleet.directory / "tuf", fleet.directory / "keys"), cut_at
+        )
         hidden = root_key.rename(root_key.with_suffix(".away"))
         reopened(fleet).renew()
         fleet.publish(version)
@@ -235,28 +217,12 @@ def test_no_other_repository_is_made_beside_releases_whose_metadata_is_gone(flee
     assert not (fleet.directory / "tuf" / "metadata").exists()
 
 
-def test_a_making_that_was_cut_off_at_any_write_is_made_again(tmp_path, monkeypatch):
-    real_fsync = os.fsync
+def test_a_making_that_was_cut_off_at_any_write_is_made_again(tmp_path, outlasts):
     cut_at, finished = 0, False
     while not finished:
         cut_at += 1
-        left = cut_at
-
-        def fsync(descriptor):
-            nonlocal left
-            left -= 1
-            if left == 0:
-                raise PowerCutError
-            real_fsync(descriptor)
-
         folder = tmp_path / str(cut_at)
-        monkeypatch.setattr(os, "fsync", fsync)
-        try:
-            Repository.create(folder / "tuf", folder / "keys")
-            finished = True
-        except PowerCutError:
-            pass
-        monkeypatch.setattr(os, "fsync", real_fsync)
+        finished = outlasts(partial(Repository.create, folder / "tuf", folder / "keys"), cut_at)
         Repository.create(folder / "tuf", folder / "keys").renew()
         assert plan_rotation(folder / "tuf", ["targets"], [folder / "keys" / "root"]).can_be_done
     assert cut_at > 10

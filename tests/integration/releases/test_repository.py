@@ -1,7 +1,7 @@
 """The signing side: keys apart and private, one version above the other, whole after a crash."""
 
-import os
 import stat
+from functools import partial
 
 import pytest
 from tuf.api.metadata import Metadata
@@ -12,10 +12,6 @@ from sync.releases import read_bundle
 from sync.trust import Repository, rotate_online_keys
 
 pytestmark = pytest.mark.integration
-
-
-class PowerCutError(BaseException):
-    """The process ends here."""
 
 
 def reopened(fleet):
@@ -145,9 +141,8 @@ def test_nothing_outside_is_served(fleet, path):
 
 
 def test_a_crash_at_any_write_of_publishing_leaves_a_repository_that_phones_accept(
-    make_fleet, monkeypatch
+    make_fleet, outlasts
 ):
-    real_fsync = os.fsync
     fleet = make_fleet()
     fleet.publish(1)
     phone = fleet.phone()
@@ -155,22 +150,7 @@ def test_a_crash_at_any_write_of_publishing_leaves_a_repository_that_phones_acce
     version, cut_at, finished = 2, 0, False
     while not finished:
         cut_at += 1
-        left = cut_at
-
-        def fsync(descriptor):
-            nonlocal left
-            left -= 1
-            if left == 0:
-                raise PowerCutError
-            real_fsync(descriptor)
-
-        monkeypatch.setattr(os, "fsync", fsync)
-        try:
-            fleet.publish(version)
-            finished = True
-        except PowerCutError:
-            pass
-        monkeypatch.setattr(os, "fsync", real_fsync)
+        finished = outlasts(partial(fleet.publish, version), cut_at)
         fleet.repository = reopened(fleet)
         outcome = phone.installer.refresh("canary")
         assert outcome is None or outcome.applied
