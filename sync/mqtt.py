@@ -50,7 +50,7 @@ class PahoTransport:
 
     def __init__(self, address: MqttAddress) -> None:
         self._address = address
-        self._client: paho.Client | None = None
+        self._client: _Client | None = None
         self._last_sent: paho.MQTTMessageInfo | None = None
         self._sink: Sink | None = None
         self._patience: threading.Timer | None = None
@@ -102,7 +102,8 @@ class PahoTransport:
         if client is None:
             return
         client.on_message = None
-        if last_sent is not None and client.is_connected():
+        client.when_over = _nobody_asks
+        if last_sent is not None and client.is_connected() and not client.is_over:
             # A socket that is closed over unread answers takes what it sent with it.
             with suppress(RuntimeError, ValueError):
                 last_sent.wait_for_publish(FLUSH_TIMEOUT_S)
@@ -110,20 +111,14 @@ class PahoTransport:
         client.on_disconnect = lambda *_: ended.set()
         if client.disconnect() is MQTTErrorCode.MQTT_ERR_SUCCESS:
             ended.wait(FLUSH_TIMEOUT_S)  # paho calls back when everything is written
-        peer = client.socket()
-        if isinstance(peer, socket.socket):  # a peer that reads nothing must not hold us up
-            with suppress(OSError):
-                peer.shutdown(socket.SHUT_RDWR)
+        client.cut()  # a peer that reads nothing must not hold us up
         with suppress(AttributeError):  # paho forgets its thread when that ends while we stop it
             client.loop_stop()
 
     def cut(self) -> None:
         """Break the connection as a lost link does: the broker learns of no end."""
-        client = self._client
-        peer = None if client is None else client.socket()
-        if isinstance(peer, socket.socket):
-            with suppress(OSError):
-                peer.shutdown(socket.SHUT_RDWR)
+        if self._client is not None:
+            self._client.cut()
 
     def _begin_waiting(self) -> None:
         """Give the connection up where the broker does not answer a subscription in time."""
@@ -139,15 +134,15 @@ class PahoTransport:
         if patience is not None:
             patience.cancel()
 
-    def _connection(self) -> paho.Client:
+    def _connection(self) -> _Client:
         if self._client is None:
             raise LinkLostError("not connected to the broker: connect first")
         return self._client
 
-    def _new_client(self, sink: Sink, will: Will | None) -> paho.Client:
+    def _new_client(self, sink: Sink, will: Will | None) -> _Client:
         address = self._address
         is_5 = address.protocol is MqttProtocol.V5
-        client = paho.Client(
+        client = _Client(
             CallbackAPIVersion.VERSION2,
             client_id=address.client_id,
             clean_session=None if is_5 else True,
@@ -171,6 +166,49 @@ class PahoTransport:
         """Remember for the next connection how many messages the broker takes at once."""
         if self._address.protocol is MqttProtocol.V5 and said is not None:
             self._in_flight = getattr(said, "ReceiveMaximum", 0)
+
+
+class _Client(paho.Client):
+    """paho's client, which says how its thread ended.
+
+    Where paho cannot read what came (a topic that is no UTF-8, a packet that lacks its end), its
+    thread ends by an exception and tells nobody: the connection would look sound and stay deaf.
+
+    Attributes:
+        when_over: called once the thread has ended, with why.
+        is_over: whether it has.
+    """
+
+    when_over: Callable[[str], None]
+    is_over = False
+
+    def loop_forever(
+        self,
+        timeout: float = 1.0,
+        retry_first_connection: bool = False,  # noqa: FBT001, FBT002 - as inherited
+    ) -> MQTTErrorCode:
+        """What paho's thread runs."""
+        why = "the connection ended"
+        try:
+            return super().loop_forever(timeout, retry_first_connection)
+        except Exception as error:  # noqa: BLE001 - whatever it is, nothing is heard any more
+            why = f"the broker sent what cannot be read ({type(error).__name__}: {error})"
+            return MQTTErrorCode.MQTT_ERR_PROTOCOL
+        finally:
+            self.is_over = True
+            self.cut()
+            self.when_over(why)
+
+    def cut(self) -> None:
+        """Break the connection, unless there is none (any more)."""
+        peer = self.socket()
+        if isinstance(peer, socket.socket):
+            with suppress(OSError):
+                peer.shutdown(socket.SHUT_RDWR)
+
+
+def _nobody_asks(_why: str) -> None:
+    """What is done at the end of a client that we ended ourselves."""
 
 
 class _TidySocket(ssl.SSLSocket):
@@ -203,7 +241,7 @@ def tls_context(address: MqttAddress) -> ssl.SSLContext:
 
 
 def _report_to(
-    client: paho.Client,
+    client: _Client,
     sink: Sink,
     *,
     learn: Callable[[Properties | None], None],
@@ -229,6 +267,7 @@ def _report_to(
     def on_disconnect(
         _client: paho.Client, _data: object, _flags: object, reason: ReasonCode, _more: object
     ) -> None:
+        client.when_over = _nobody_asks
         sink(Disconnected(f"the connection ended: {reason}"))
 
     def on_subscribe(
@@ -254,6 +293,7 @@ def _report_to(
         if isinstance(opened, socket.socket):  # small packets must not wait for each other
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
+    client.when_over = lambda why: sink(Disconnected(f"{why}: connect again"))
     client.on_socket_open = on_socket_open
     client.on_connect = on_connect
     client.on_disconnect = on_disconnect
