@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,7 +19,7 @@ import typer
 from outrider.broker import Make
 from outrider.broker_run import server_of
 from outrider.errors import CommandError, MisuseError
-from outrider.interrupts import on_interrupt
+from outrider.interrupts import interrupted_once
 from outrider.options import Json
 from outrider.output import Output
 
@@ -83,7 +81,7 @@ def bench_faults(
     out = Output(json_lines=json)
     tally = _Tally(out, make)
     runs = _Runs(seed_base, schedules, make, keep)
-    with _interrupted_once():
+    with interrupted_once():
         try:
             _hurt(tally, runs, until_s=time.monotonic() + minutes * 60)
         except KeyboardInterrupt:
@@ -160,23 +158,6 @@ def _make(keep: Path) -> None:
         keep.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise MisuseError(f"{keep} cannot be made ({error}): name another folder") from error
-
-
-@contextmanager
-def _interrupted_once() -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM interrupts the block; later ones leave it time to tidy up."""
-    heard: list[None] = []
-
-    def interrupt() -> None:
-        if not heard:
-            heard.append(None)
-            raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    with on_interrupt(interrupt):
-        yield
 
 
 def run_schedule(

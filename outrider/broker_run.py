@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -38,12 +37,11 @@ def run_broker(
 
     Its cloud then keeps the accounts of phones: outrider fleet invite, rotate and revoke.
     """
-    from outrider.interrupts import on_interrupt
+    from outrider.interrupts import stop_on_interrupt
     from sync.broker import SERVICE, BrokerProcess
     from sync.broker_accounts import write_private
 
     out = Output(json_lines=json)
-    stop = threading.Event()
     restarts: list[int] = []
 
     def restarted(pid: int) -> None:
@@ -51,7 +49,7 @@ def run_broker(
         out.event("restarted", pid=pid)
 
     broker = BrokerProcess(data / "broker", fleet=fleet, port=port, server=server_of(make))
-    with on_interrupt(stop.set):
+    with stop_on_interrupt() as stop:
         broker.start()
         try:
             broker.watch(restarted)

@@ -44,7 +44,7 @@ from device_runtime.vitals import VitalSigns
 from outrider.enrolled import credentials_of, server_clock_of, transport_of
 from outrider.errors import MisuseError
 from outrider.graphs import cache_dir, graphs_of
-from outrider.interrupts import on_interrupt
+from outrider.interrupts import stop_on_interrupt
 from outrider.output import Output
 from outrider.parent import stop_without_parent
 from outrider.release_files import fetch_from
@@ -349,8 +349,7 @@ def stop_on_signals() -> Iterator[threading.Event]:
 
     A child of `outrider up` is stopped by the loss of its parent, too.
     """
-    stop = threading.Event()
-    with on_interrupt(stop.set):
+    with stop_on_interrupt() as stop:
         stop_without_parent(stop)
         yield stop
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -14,7 +13,7 @@ from outrider.acting import RELEASE, Actor
 from outrider.asking import Stopped, answered_yes, is_at_terminal, thumb
 from outrider.do_view import Asked, Chosen, StepView
 from outrider.errors import CommandError, MisuseError
-from outrider.interrupts import on_interrupt
+from outrider.interrupts import stop_on_interrupt
 from outrider.output import Output
 from sync.step_text import described
 from sync.vocabulary import Action, EndReason, Step
@@ -102,7 +101,7 @@ def play(
     """
     view = StepView(out)
     _say_what(seat, assignment, out)
-    with _stop_on_ctrl_c() as stop:
+    with stop_on_interrupt(second_ends=True) as stop:
         gate = _gate(seat, stop)
         played = _played(seat, assignment, view, out, gate=gate, agrees=agrees)
         episode = played.episode
@@ -302,23 +301,6 @@ def _gate(seat: Seat, stop: threading.Event) -> Gate:
     clock = SystemClock()
     switch = StopSwitch(seat.folder, clock=clock, interrupt=stop)
     return Gate(seat.rules.guard, switch, clock=clock, read_conditions=seat.read_conditions)
-
-
-@contextmanager
-def _stop_on_ctrl_c() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C (or SIGTERM) sets; the second ends the program as usual."""
-    stop = threading.Event()
-
-    def ask_to_stop() -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-    with on_interrupt(ask_to_stop):
-        yield stop
 
 
 def _show_verdict(verdict: Verdict, out: Output) -> None:

@@ -30,7 +30,7 @@ from cloud_learner.learner_store import AdapterKind, LearnerStore
 from cloud_learner.store import Database, sqlite_url
 from exporters.families.layout_t5 import LayoutT5, LayoutT5Config
 from exporters.lora import adapter_tensors
-from outrider.fault_parts import PART_FAILED, begin_part, end_with_parent
+from outrider.fault_parts import PART_FAILED, end_with_parent, part
 from sync.adapter_file import pack, unpack
 from sync.clock import SystemClock
 from sync.errors import IntegrityError, ProjectError, RejectedError, TransientError
@@ -95,19 +95,19 @@ class LearnerFindings:
 
 def run_learner(order: LearnerOrder) -> None:
     """The learner's process, until SIGTERM."""
-    stop = begin_part(order.folder / "learner.log")
-    end_with_parent()
-    try:
-        database = Database(sqlite_url(order.database), migrate=False)
-        learner = _learner(order, database)
+    with part(order.folder / "learner.log") as stop:
+        end_with_parent()
         try:
-            _learn(learner, order, stop)
-            learner.save()
-        finally:
-            database.close()
-    except ProjectError as error:
-        sys.stderr.write(f"error: {' '.join(str(error).split())}\n")
-        sys.exit(PART_FAILED)
+            database = Database(sqlite_url(order.database), migrate=False)
+            learner = _learner(order, database)
+            try:
+                _learn(learner, order, stop)
+                learner.save()
+            finally:
+                database.close()
+        except ProjectError as error:
+            sys.stderr.write(f"error: {' '.join(str(error).split())}\n")
+            sys.exit(PART_FAILED)
 
 
 def _learn(learner: Learner, order: LearnerOrder, stop: threading.Event) -> None:

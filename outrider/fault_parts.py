@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -34,6 +34,7 @@ from cloud_learner.store import Database, sqlite_url
 from device_runtime.log_rescue import open_log
 from device_runtime.trajectory_log import TrajectoryLog
 from outrider.fault_disk import make_read_only
+from outrider.interrupts import setter
 from outrider.log_lines import log_to_stderr
 from sync.clock import Clock, SystemClock
 from sync.codec import decode_episode, encode_episode
@@ -147,18 +148,18 @@ class CloudOrder:
 
 def run_phone(order: PhoneOrder) -> None:
     """A phone's process, until SIGTERM."""
-    stop = begin_part(order.folder / "phone.log")
-    try:
-        if order.read_only:
-            make_read_only(order.folder)
-        end_with_parent()
-        clock = OffClock(order.clock_offset_ms)
-        log = open_log(order.database, clock=clock, new_id=new_uuid7)
-        with closing(log):
-            _play(order, log, clock, stop)
-    except (ProjectError, sqlite3.Error, OSError, RuntimeError) as error:
-        sys.stderr.write(f"error: {' '.join(str(error).split())}\n")
-        sys.exit(PART_FAILED)
+    with part(order.folder / "phone.log") as stop:
+        try:
+            if order.read_only:
+                make_read_only(order.folder)
+            end_with_parent()
+            clock = OffClock(order.clock_offset_ms)
+            log = open_log(order.database, clock=clock, new_id=new_uuid7)
+            with closing(log):
+                _play(order, log, clock, stop)
+        except (ProjectError, sqlite3.Error, OSError, RuntimeError) as error:
+            sys.stderr.write(f"error: {' '.join(str(error).split())}\n")
+            sys.exit(PART_FAILED)
 
 
 def _play(order: PhoneOrder, log: TrajectoryLog, clock: Clock, stop: threading.Event) -> None:
@@ -245,29 +246,29 @@ class _Player:
 
 def run_cloud(order: CloudOrder) -> None:
     """The service's process, until SIGTERM."""
-    stop = begin_part(order.folder / "cloud.log")
-    end_with_parent()
-    clock = SystemClock()
-    try:
-        database = Database(order.database_url)
-    except ProjectError as error:
-        sys.stderr.write(f"error: {error}\n")
-        sys.exit(1)
-    ingest = Ingest(database, clock=clock)
-    session = CloudSession(
-        transport=PahoTransport(order.address),
-        fleet=FLEET,
-        ingest=ingest.commit,
-        files=DirectoryFiles(order.folder),
-        dead_letter=ingest.bury,
-        clock=clock,
-    )
-    session.start()
-    try:
-        _hand_out(order, CampaignStore(database, clock=clock), session, stop)
-    finally:
-        session.close()
-        database.close()
+    with part(order.folder / "cloud.log") as stop:
+        end_with_parent()
+        clock = SystemClock()
+        try:
+            database = Database(order.database_url)
+        except ProjectError as error:
+            sys.stderr.write(f"error: {error}\n")
+            sys.exit(1)
+        ingest = Ingest(database, clock=clock)
+        session = CloudSession(
+            transport=PahoTransport(order.address),
+            fleet=FLEET,
+            ingest=ingest.commit,
+            files=DirectoryFiles(order.folder),
+            dead_letter=ingest.bury,
+            clock=clock,
+        )
+        session.start()
+        try:
+            _hand_out(order, CampaignStore(database, clock=clock), session, stop)
+        finally:
+            session.close()
+            database.close()
 
 
 def _hand_out(
@@ -317,8 +318,9 @@ def read_pool(path: Path) -> list[Episode]:
     return [decode_episode(body) for body in bodies]
 
 
-def begin_part(log_file: Path) -> threading.Event:
-    """Send what this process says into a file; an event that SIGTERM sets."""
+@contextmanager
+def part(log_file: Path) -> Iterator[threading.Event]:
+    """Send what this process says into a file; an event that SIGTERM sets while the block runs."""
     log_file.parent.mkdir(parents=True, exist_ok=True)
     said = os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for number in (1, 2):
@@ -327,8 +329,9 @@ def begin_part(log_file: Path) -> threading.Event:
     log_to_stderr()
     stop = threading.Event()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    return stop
+    with setter(stop) as set_stop:
+        signal.signal(signal.SIGTERM, lambda *_: set_stop())
+        yield stop
 
 
 def end_with_parent() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Annotated
 
@@ -103,13 +102,12 @@ def watch_devices(
     json: JsonLines = False,
 ) -> None:
     """Show what changes on the fleet as it comes, until Ctrl-C."""
-    from outrider.interrupts import on_interrupt
+    from outrider.interrupts import stop_on_interrupt
 
     out = Output(json_lines=json)
     changes = 0
-    stop = threading.Event()
     with (
-        on_interrupt(stop.set),
+        stop_on_interrupt() as stop,
         fleet_api(data=data, database=database, url=url, token=token, authority=authority) as api,
     ):
         revision = int(api.get("/v1/fleet/changes", after=-1)["revision"])

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import fcntl
 import os
-import signal
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -27,6 +25,7 @@ from outrider.cloud_database import (
     named_database,
 )
 from outrider.errors import CommandError, MisuseError
+from outrider.interrupts import interrupted_once
 from outrider.learn import ControlCpu, Learner, WarmUp, learner_settings
 from outrider.loop import Loop, Wanted
 from outrider.options import Json
@@ -90,7 +89,7 @@ def up(
     out = Output(json_lines=json)
     with ExitStack() as stack:
         stop = stack.enter_context(stop_on_signals())
-        with _interrupting(stop):
+        with interrupted_once():
             source = check(wanted, data)
             _share_database(config)
             folder = data or newest_run(Path("data"))
@@ -164,27 +163,6 @@ def _exported(source: Path, folder: Path) -> Path:
     from exporters.opened_base import exported_graphs
 
     return exported_graphs(source, folder / "base")
-
-
-@contextmanager
-def _interrupting(stop: threading.Event) -> Iterator[None]:
-    """While the block runs, the first Ctrl-C ends it; those that follow are heard already."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        if not stop.is_set():
-            stop.set()
-            raise KeyboardInterrupt
-
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, interrupt) for number in numbers}
-    try:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def newest_run(runs: Path) -> Path:
