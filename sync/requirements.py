@@ -57,6 +57,11 @@ REQUIREMENTS: Final = (
         "also after its device was told that it is put off, any other also while it is held in "
         "memory to be stored.",
     ),
+    Requirement(
+        "OR-CON-4",
+        Party.BOTH,
+        "Bytes that are no MQTT MUST end the connection; it is made again, as a lost one.",
+    ),
     # Topics
     Requirement(
         "OR-TOP-1",

@@ -91,6 +91,7 @@ UNREADABLE = {
 }
 
 
+@pytest.mark.requirement("OR-CON-4")
 @pytest.mark.parametrize("protocol", CONNACK)
 @pytest.mark.parametrize("words", UNREADABLE.values(), ids=UNREADABLE)
 def test_what_cannot_be_read_ends_the_connection_and_that_is_told(words, protocol):
@@ -110,6 +111,7 @@ def test_the_end_names_its_cause_and_what_came_before_is_delivered():
     assert "UnicodeDecodeError" in end.reason
 
 
+@pytest.mark.requirement("OR-CON-4")
 @pytest.mark.parametrize("protocol", CONNACK)
 def test_no_damage_to_the_bytes_of_a_broker_makes_a_connection_deaf(protocol):
     is_5 = protocol is MqttProtocol.V5
