@@ -65,6 +65,7 @@ class Child:
         self._log = log
         self._events = events
         self._process: subprocess.Popen[str] | None = None
+        self._patience_ends_s: float | None = None
         self._reader: threading.Thread | None = None
 
     @property
@@ -97,6 +98,7 @@ class Child:
                 start_new_session=True,
                 pass_fds=self._holds,
             )
+        self._patience_ends_s = None
         assert self._process.stdout is not None
         self._reader = threading.Thread(
             target=self._read, args=(self._process, self._process.stdout), daemon=True
@@ -117,13 +119,19 @@ class Child:
         """Send SIGTERM; `wait_stopped` waits."""
         if self._process is not None and self.running:
             self._process.send_signal(signal.SIGTERM)
+            self._patience_ends_s = time.monotonic() + STOP_S
 
-    def wait_stopped(self, timeout_s: float = STOP_S) -> None:
-        """Wait until it has ended; after `timeout_s` it is killed."""
+    def wait_stopped(self) -> None:
+        """Wait until it has ended; `STOP_S` after it was asked to, it is killed.
+
+        Children that were asked together are so waited for together, however many hang.
+        """
         if self._process is None:
             return
+        now_s = time.monotonic()
+        ends_s = now_s + STOP_S if self._patience_ends_s is None else self._patience_ends_s
         try:
-            self._process.wait(timeout_s)
+            self._process.wait(max(0.0, ends_s - now_s))
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
