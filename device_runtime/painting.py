@@ -92,7 +92,8 @@ def opened_picture(png: bytes, *, advice: str) -> Image:
     try:
         with PIL.Image.open(io.BytesIO(png)) as image:
             return image.convert("RGB")
-    except (OSError, ValueError, SyntaxError) as error:  # what Pillow says of damaged files
+    except (OSError, ValueError, SyntaxError, PIL.Image.DecompressionBombError) as error:
+        # what Pillow says of damaged files, and of huge ones
         raise PhoneFaultError(f"a screen's picture cannot be read ({error}): {advice}") from error
 
 

@@ -12,6 +12,7 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from device_runtime.errors import PhoneFaultError
 from device_runtime.painting import opened_picture
 from device_runtime.screen_colours import in_few_colours
 
@@ -48,7 +49,7 @@ class ScreenForm:
 def encode_screen(png: bytes, form: ScreenForm) -> bytes:
     """`png` as WebP in a form; deterministic for one version of the library.
 
-    Raises: PhoneFaultError: it is no picture.
+    Raises: PhoneFaultError: it is no picture, or longer than a WebP can be.
     """
     picture = _shrunk(opened_picture(png, advice="none is kept"), form.width_px)
     if form.lossless:
@@ -75,5 +76,8 @@ def _shrunk(picture: Image, width_px: int) -> Image:
 
 def _webp(picture: Image, *, quality: int, lossless: bool) -> bytes:
     data = io.BytesIO()
-    picture.save(data, "WEBP", lossless=lossless, quality=quality, method=_EFFORT, exact=False)
+    try:
+        picture.save(data, "WEBP", lossless=lossless, quality=quality, method=_EFFORT, exact=False)
+    except ValueError as error:
+        raise PhoneFaultError(f"a screen is no WebP ({error}): none is kept") from error
     return data.getvalue()
