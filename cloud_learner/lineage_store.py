@@ -14,11 +14,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, exists, func, or_, select
 
 from cloud_learner.errors import UnknownRowError
 from cloud_learner.store import Database, insert_all_new
-from cloud_learner.tables import ADAPTERS, EPISODE_BODIES, EPISODES, RELEASES, TRAINED_ON
+from cloud_learner.tables import (
+    ADAPTERS,
+    DEVICES,
+    EPISODE_BODIES,
+    EPISODES,
+    PHONES,
+    RELEASES,
+    TRAINED_ON,
+)
 from sync.codec import decode_episode
 
 _LOOKED_UP_AT_ONCE = 500
@@ -194,7 +202,10 @@ class LineageStore:
             )
 
     def of_device(self, device_id: str) -> DeviceUse:
-        """Which adapters and releases ever learnt from a device's episodes."""
+        """Which adapters and releases ever learnt from a device's episodes.
+
+        Raises: UnknownRowError: nobody ever heard of the device.
+        """
         earlier = TRAINED_ON.alias()
         last_before = (
             select(func.max(earlier.c.first_row))
@@ -210,6 +221,8 @@ class LineageStore:
         )
         with self._database.read() as connection:
             counted = {row.adapter: int(row.episodes) for row in connection.execute(statement)}
+            if not (counted or _is_known(connection, device_id)):
+                raise UnknownRowError("device", device_id)
             parents = _parents(connection)
             carrying = [
                 release
@@ -230,6 +243,12 @@ class LineageStore:
             return tuple(_batches(connection, _adapter_of(connection, release_id)))
         except UnknownRowError:
             return ()
+
+
+def _is_known(connection: Connection, device_id: str) -> bool:
+    """Whether a device was let in, or ever said anything that is stored."""
+    named = (table.c.device_id == device_id for table in (DEVICES, PHONES, EPISODES))
+    return bool(connection.scalar(select(or_(*(exists().where(one) for one in named)))))
 
 
 def _parts(rows: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -43,13 +43,21 @@ def show_lineage(
     json: Json = False,
 ) -> None:
     """Show what a release came from: its parents, where bases changed, and its training data."""
+    from cloud_learner.errors import UnknownRowError
+
     if (release is None) == (device is None):
         raise MisuseError("name a release, or a device with --device")
     data = data_folder(data)
     out = Output(json_lines=json)
     if device is not None:
         with _lineage(data, database) as store:
-            out.summary(**asdict(store.of_device(device)))
+            try:
+                use = store.of_device(device)
+            except UnknownRowError as error:
+                raise MisuseError(
+                    f"the cloud never heard of {device}: outrider fleet list names devices"
+                ) from error
+        out.summary(**asdict(use))
         return
     assert release is not None
     chain = _signed_chain(data, release)

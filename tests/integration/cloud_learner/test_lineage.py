@@ -186,7 +186,14 @@ def test_a_devices_data_is_in_every_release_from_the_first_that_learnt_from_it(s
     use = scene.lineage.of_device("p2")
     assert (use.episodes, use.adapters, use.releases) == (2, ("b", "c"), ("r2", "r3"))
     assert scene.lineage.of_device("p1").releases == ("r1", "r2", "r3")
+    scene.played("p3")
     assert scene.lineage.of_device("p3").releases == ()
+
+
+def test_a_device_that_nobody_heard_of_is_unknown(scene):
+    scene.played("p1")
+    with pytest.raises(UnknownRowError):
+        scene.lineage.of_device("p9")
 
 
 def test_ranges_hold_only_what_was_learnt_from(scene):

@@ -175,6 +175,7 @@ def test_a_device_leads_to_every_release_that_learnt_from_it(capsys, learnt):
         ("release", "lineage"),
         ("release", "lineage", "r1", "--device", "p1"),
         ("release", "lineage", "r9"),
+        ("release", "lineage", "--device", "p9"),
         ("episodes", "lineage", "episode-9"),
         ("episodes", "lineage", "episode-4:9"),
         ("episodes", "lineage", "episode-4:x"),
