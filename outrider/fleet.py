@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,6 +26,7 @@ from outrider.fleet_access import (
     which,
 )
 from outrider.fleet_rows import devices_of
+from outrider.fleet_wait import wait_for
 from outrider.options import Json as JsonLines
 from outrider.output import Output
 from outrider.phone_stop import (
@@ -201,7 +202,7 @@ def _control(api: Api, kind: str, body: Mapping[str, object], wait_s: float, out
         rows = devices_of(api, names)
         return [row["device_id"] for row in rows if not _heard(row, said["control_id"])]
 
-    left = _wait_until(waiting, wait_s)
+    left = wait_for(waiting, _nobody, wait_s=wait_s)
     out.summary(
         **{"stopped" if kind == "stop" else "started": len(names)},
         heard=len(names) - len(left),
@@ -227,16 +228,12 @@ def _set_over_api(
         rows.update((row["device_id"], row) for row in devices_of(api, list(versions)))
         return [name for name, v in versions.items() if rows[name]["reported"]["version"] < v]
 
-    _wait_until(waiting, wait_s)
+    wait_for(waiting, _nobody, wait_s=wait_s)
     return [_api_row(rows[name], version, values) for name, version in versions.items()]
 
 
-def _wait_until(waiting: Callable[[], list[str]], wait_s: float) -> list[str]:
-    """Who is still waited for when nobody is any more, or the time is up."""
-    deadline_s = time.monotonic() + wait_s
-    while (left := waiting()) and time.monotonic() < deadline_s:
-        time.sleep(_LOOK_S)
-    return left
+def _nobody(waiting: list[str]) -> bool:
+    return not waiting
 
 
 def _api_row(row: Json, version: int, values: SettingsChange) -> dict[str, object]:

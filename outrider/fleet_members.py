@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Annotated
 
@@ -22,10 +21,10 @@ from outrider.fleet_access import (
     fleet_api,
     named,
 )
+from outrider.fleet_wait import wait_for
 from outrider.options import Json as JsonLines
 from outrider.output import Output
 
-_LOOK_S = 0.2
 _ANSWER_S = 120.0
 Device = Annotated[str, typer.Argument(metavar="DEVICE", help="The device's name.")]
 
@@ -129,12 +128,7 @@ def revoke(
 
 def _until(api: Api, name: str, wait_s: float, holds: Callable[[Json], bool]) -> Json:
     """A device as soon as something holds of it, or when the time is up."""
-    deadline_s = time.monotonic() + wait_s
-    while not holds(row := api.get(f"/v1/fleet/devices/{named(name)}")):
-        if time.monotonic() >= deadline_s:
-            break
-        time.sleep(_LOOK_S)
-    return row
+    return wait_for(lambda: api.get(f"/v1/fleet/devices/{named(name)}"), holds, wait_s=wait_s)
 
 
 def _require_yes(name: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import groupby
 from typing import Annotated
 
@@ -24,10 +23,10 @@ from outrider.fleet_access import (
     named,
     which,
 )
+from outrider.fleet_wait import wait_for
 from outrider.options import Json as JsonLines
 from outrider.output import Output
 
-_LOOK_S = 0.5
 _HOUR_S = 3600.0
 _ENDED = frozenset({"done", "refused", "cancelled"})
 
@@ -142,17 +141,17 @@ def cancel_task(
 
 def _followed(api: Api, task_id: str, wait_s: float, out: Output) -> list[Json]:
     """Show each device's steps on the way as they come, until all ended or the time is up."""
-    deadline_s = time.monotonic() + wait_s
     known: dict[str, str] = {}
-    while True:
-        said = api.get(f"/v1/fleet/tasks/{named(task_id)}")
+
+    def look() -> Json:
+        said: Json = api.get(f"/v1/fleet/tasks/{named(task_id)}")
         for row in said["devices"]:
             if known.get(row["device_id"]) != row["state"]:
                 known[row["device_id"]] = row["state"]
                 out.event("task", **(row if out.json_lines else _short(row)))
-        if said["ended"] or time.monotonic() >= deadline_s:
-            return list(said["devices"])
-        time.sleep(_LOOK_S)
+        return said
+
+    return list(wait_for(look, lambda said: bool(said["ended"]), wait_s=wait_s)["devices"])
 
 
 def _show(rows: list[Json], out: Output) -> None:
