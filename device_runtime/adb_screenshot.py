@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from device_runtime.errors import PhoneFaultError
+from device_runtime.pictures import opened_picture
 
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _SEARCHED_BYTES: Final = 8192
@@ -44,29 +45,29 @@ class Screenshot:
         return hashlib.sha256(self.png).hexdigest()
 
     def is_blank(self) -> bool:
-        """Whether it is all of one colour, apart from bars at its edges."""
+        """Whether it is all of one colour, apart from bars at its edges.
+
+        Raises: PhoneFaultError: it is damaged, or larger than any screen.
+        """
         if len(self.png) > _SUSPECT_BYTES_PER_PIXEL * self.width_px * self.height_px:
             return False
-        from PIL import Image  # noqa: PLC0415 - only phones that show black need it
-
         left, top = round(_EDGE_SHARE * self.width_px), round(_EDGE_SHARE * self.height_px)
         inside = (left, top, self.width_px - left, self.height_px - top)
-        with Image.open(io.BytesIO(self.png)) as image:
-            colours = image.convert("RGB").crop(inside).getcolors(maxcolors=1)
-        return colours is not None
+        picture = opened_picture(self.png, advice="take another")
+        return picture.crop(inside).getcolors(maxcolors=1) is not None
 
     def upright(self, rotation: int) -> Screenshot:
         """The picture as the owner sees it, of one that was taken in the phone's natural position.
 
         Args:
             rotation: quarter turns of the display, 0..3.
-        """
-        from PIL import Image  # noqa: PLC0415 - only old phones need it
 
+        Raises: PhoneFaultError: it is damaged, or larger than any screen.
+        """
         if rotation % 4 == 0:
             return self
-        with Image.open(io.BytesIO(self.png)) as image:
-            turned = image.rotate(90 * rotation, expand=True)
+        picture = opened_picture(self.png, advice="take another")
+        turned = picture.rotate(90 * rotation, expand=True)
         data = io.BytesIO()
         turned.save(data, "PNG", compress_level=1)
         return replace(self, png=data.getvalue(), width_px=turned.width, height_px=turned.height)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from device_runtime.errors import PhoneFaultError
+from device_runtime.pictures import opened_picture
 from device_runtime.ports import Phone, Policy
 from device_runtime.redaction import NO_SLOTS, Redacted, redact
 from device_runtime.secret_patterns import RedactionRules
@@ -19,7 +20,7 @@ from sync.history import same_screen
 from sync.vocabulary import Observation, Rect
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
+    pass
 
 _PAINT: Final = (96, 96, 96)
 _MARGIN_PX: Final = 4
@@ -80,21 +81,6 @@ def covered_by(redacted: Redacted) -> tuple[Rect, ...]:
         return redacted.covered
     top = round(_KEYBOARD * observation.height_px)
     return (*redacted.covered, (0, top, observation.width_px, observation.height_px))
-
-
-def opened_picture(png: bytes, *, advice: str) -> Image:
-    """The pixels of `png`, RGB.
-
-    Raises: PhoneFaultError: it is no picture; the text ends with `advice`.
-    """
-    import PIL.Image  # noqa: PLC0415 - only where a picture leaves a phone
-
-    try:
-        with PIL.Image.open(io.BytesIO(png)) as image:
-            return image.convert("RGB")
-    except (OSError, ValueError, SyntaxError, PIL.Image.DecompressionBombError) as error:
-        # what Pillow says of damaged files, and of huge ones
-        raise PhoneFaultError(f"a screen's picture cannot be read ({error}): {advice}") from error
 
 
 def paint_out(png: bytes, observation: Observation, covered: Iterable[Rect]) -> bytes:

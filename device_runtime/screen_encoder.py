@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from device_runtime.errors import PhoneFaultError
-from device_runtime.painting import opened_picture
+from device_runtime.pictures import opened_picture
 from device_runtime.screen_colours import in_few_colours
 
 if TYPE_CHECKING:

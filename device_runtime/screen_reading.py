@@ -8,12 +8,11 @@ to a tree what only the picture shows.
 from __future__ import annotations
 
 import hashlib
-import io
 from collections import OrderedDict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from device_runtime.errors import PhoneFaultError
+from device_runtime.pictures import opened_picture
 from device_runtime.screen_reading_elements import Found, elements_found
 from device_runtime.screen_reading_shapes import Shapes, shapes_in
 from device_runtime.screen_reading_text import LineReader, TextLine
@@ -85,13 +84,8 @@ def picture_of(png: bytes) -> Picture:
     Raises: PhoneFaultError: it cannot be read to its end.
     """
     import numpy as np  # noqa: PLC0415 - heavy beside the rest of the device runtime
-    from PIL import Image  # noqa: PLC0415
 
-    try:
-        with Image.open(io.BytesIO(png)) as image:
-            pixels = np.asarray(image.convert("RGB"))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise PhoneFaultError(f"the screenshot cannot be read ({error}); take another") from error
+    pixels = np.asarray(opened_picture(png, advice="take another"))
     return np.ascontiguousarray(pixels[:, :, ::-1])
 
 

@@ -185,7 +185,7 @@ def _is_black(picture: Screenshot) -> bool:
     """Whether the picture shows nothing; False where that cannot be told."""
     try:
         return picture.is_blank()
-    except (ImportError, OSError, ValueError, SyntaxError):  # no Pillow, or a picture it refuses
+    except (ImportError, PhoneFaultError):  # no Pillow, or a picture it refuses
         return False
 
 

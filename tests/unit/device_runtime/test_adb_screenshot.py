@@ -8,6 +8,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from device_runtime.adb_screenshot import read_screenshot
+from device_runtime.errors import PhoneFaultError
+from tests.pictures import png_header
 
 
 def shot_of(image):
@@ -71,3 +73,12 @@ def test_turning_upright_turns_against_the_display(black, rotation, corner):
 def test_equal_pictures_have_equal_names(black):
     assert shot_of(black).digest == shot_of(black).digest
     assert len(shot_of(black).digest) == 64
+
+
+@pytest.mark.parametrize("size", [(30_000, 30_000), (9_000, 9_000), (360, 800)])
+@pytest.mark.parametrize("look", [lambda shot: shot.is_blank(), lambda shot: shot.upright(1)])
+def test_what_is_too_large_or_has_no_pixels_is_a_fault_of_the_phone(size, look):
+    shot = read_screenshot(png_header(*size))
+
+    with pytest.raises(PhoneFaultError, match="cannot be read"):
+        look(shot)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import struct
-import zlib
 from dataclasses import replace
 from itertools import count
 
@@ -33,6 +31,7 @@ from sync.vocabulary import (
     finish,
     wait,
 )
+from tests.pictures import png_header
 from tests.wire import episode
 
 
@@ -43,16 +42,6 @@ def png(colour="white", size=(108, 240)):
     data = io.BytesIO()
     image.save(data, "PNG")
     return data.getvalue()
-
-
-def header(width, height):
-    """A PNG that claims a size and holds no pixels."""
-    parts = [(b"IHDR", struct.pack("!IIBBBBB", width, height, 8, 2, 0, 0, 0)), (b"IEND", b"")]
-    chunks = (
-        struct.pack("!I", len(data)) + name + data + struct.pack("!I", zlib.crc32(name + data))
-        for name, data in parts
-    )
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
 @pytest.fixture
@@ -113,7 +102,7 @@ def test_what_is_no_picture_and_what_cannot_be_written_is_counted(keeper, tmp_pa
 
 @pytest.mark.parametrize(
     "picture",
-    [png(size=(8, 20_000)), header(30_000, 30_000)],
+    [png(size=(8, 20_000)), png_header(30_000, 30_000)],
     ids=["longer than a WebP can be", "larger than a screen can be"],
 )
 def test_a_picture_of_an_impossible_size_is_counted_and_the_next_is_kept(keeper, picture):
