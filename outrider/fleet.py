@@ -309,12 +309,11 @@ def _answers(
     owner: OwnerClient, names: Sequence[str], wait_s: float
 ) -> Mapping[str, KnownSettings]:
     """What each device says within the time; it ends when all have taken what they were told."""
-    known = owner.settings(0.0)
-    waited_s = 0.0
-    while waited_s < wait_s and not all(known[name].is_taken for name in names):
-        known = owner.settings(_LOOK_S)
-        waited_s += _LOOK_S
-    return known
+    return wait_for(
+        lambda: owner.settings(_LOOK_S if wait_s else 0.0),
+        lambda known: all(known[name].is_taken for name in names),
+        wait_s=wait_s,
+    )
 
 
 def _row(

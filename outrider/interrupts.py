@@ -77,20 +77,30 @@ def stop_on_interrupt(*, second_ends: bool = False) -> Iterator[threading.Event]
 
 
 @contextmanager
-def interrupted_once() -> Iterator[None]:
+def interrupted_once(stop: threading.Event | None = None) -> Iterator[None]:
     """The first Ctrl-C or SIGTERM interrupts the block; later ones leave it time to tidy up.
 
     On another thread than the main one, which hears no signals, nothing does.
+
+    Args:
+        stop: set by it, too, so that an interrupt that the block swallows is not lost; where it is
+            set already, the block does not run.
+
+    Raises: KeyboardInterrupt: see above.
     """
-    counted: list[None] = []
-
-    def interrupt() -> None:
-        counted.append(None)
-        if len(counted) == 1:
-            raise KeyboardInterrupt
-
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    with on_interrupt(interrupt):
-        yield
+    counted: list[None] = []
+    with setter(stop or threading.Event()) as set_stop:
+
+        def interrupt() -> None:
+            set_stop()
+            counted.append(None)
+            if len(counted) == 1:
+                raise KeyboardInterrupt
+
+        with on_interrupt(interrupt):
+            if stop is not None and stop.is_set():
+                raise KeyboardInterrupt
+            yield

@@ -89,7 +89,7 @@ def up(
     out = Output(json_lines=json)
     with ExitStack() as stack:
         stop = stack.enter_context(stop_on_signals())
-        with interrupted_once():
+        with interrupted_once(stop):
             source = check(wanted, data)
             _share_database(config)
             folder = data or newest_run(Path("data"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 
@@ -42,12 +43,13 @@ def test_the_second_signal_ends_the_program_where_that_is_wanted():
 
 
 def test_no_thread_is_left():
-    before = set(threading.enumerate())
+    def hearers():
+        return [thread for thread in threading.enumerate() if thread.name == "interrupts"]
 
     with stop_on_interrupt():
-        assert set(threading.enumerate()) > before
+        assert len(hearers()) == 1
 
-    assert set(threading.enumerate()) == before
+    assert hearers() == []
 
 
 def test_the_first_signal_interrupts_and_later_ones_leave_time():
@@ -56,6 +58,22 @@ def test_the_first_signal_interrupts_and_later_ones_leave_time():
             signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.timeout(60)
+def test_an_interrupt_that_somebody_swallows_is_known_to_the_event():
+    with stop_on_interrupt() as stop, interrupted_once(stop):
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert stop.wait(WAIT_S)
+
+
+def test_an_event_that_is_set_already_interrupts_at_once():
+    stop = threading.Event()
+    stop.set()
+
+    with pytest.raises(KeyboardInterrupt), interrupted_once(stop):
+        pytest.fail("the block ran")
 
 
 def test_another_thread_than_the_main_one_hears_no_signals():
