@@ -10,6 +10,7 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,6 +32,10 @@ KEEPALIVE_S: Final = 30
 CONNECT_TIMEOUT_S: Final = 5.0
 FLUSH_TIMEOUT_S: Final = 2.0
 SUBSCRIBE_TIMEOUT_S: Final = 10.0
+PACKET_S: Final = 2.0 * KEEPALIVE_S
+"""How long one packet may take to arrive: one that does not end swallows all that follow it."""
+_MOST_PACKET_BYTES: Final = MAX_WIRE_BYTES + (1 << 17)
+"""A payload, its topic, and what MQTT 5 may say of it."""
 _FIRST_IN_FLIGHT: Final = 10
 """How many messages an MQTT 5 broker surely takes at once, until it said so itself."""
 
@@ -109,11 +114,12 @@ class PahoTransport:
                 last_sent.wait_for_publish(FLUSH_TIMEOUT_S)
         ended = threading.Event()
         client.on_disconnect = lambda *_: ended.set()
+        if client.is_over:  # until its thread is gone, nobody would write or close
+            _stop_loop(client)
         if client.disconnect() is MQTTErrorCode.MQTT_ERR_SUCCESS:
             ended.wait(FLUSH_TIMEOUT_S)  # paho calls back when everything is written
         client.cut()  # a peer that reads nothing must not hold us up
-        with suppress(AttributeError):  # paho forgets its thread when that ends while we stop it
-            client.loop_stop()
+        _stop_loop(client)
 
     def cut(self) -> None:
         """Break the connection as a lost link does: the broker learns of no end."""
@@ -173,6 +179,7 @@ class _Client(paho.Client):
 
     Where paho cannot read what came (a topic that is no UTF-8, a packet that lacks its end), its
     thread ends by an exception and tells nobody: the connection would look sound and stay deaf.
+    Deaf, too, is one that waits for the end of a packet whose length is wrong.
 
     Attributes:
         when_over: called once the thread has ended, with why.
@@ -181,6 +188,7 @@ class _Client(paho.Client):
 
     when_over: Callable[[str], None]
     is_over = False
+    _begun_s: float | None = None
 
     def loop_forever(
         self,
@@ -199,12 +207,31 @@ class _Client(paho.Client):
             self.cut()
             self.when_over(why)
 
+    def _packet_read(self) -> MQTTErrorCode:
+        """Read on. paho's own, which has no bounds: a packet without an end is none (pinned)."""
+        result = super()._packet_read()
+        if not self._in_packet["command"]:
+            self._begun_s = None
+            return result
+        now_s = time.monotonic()
+        if self._begun_s is None:
+            self._begun_s = now_s
+        is_endless = now_s - self._begun_s > PACKET_S
+        if is_endless or self._in_packet["remaining_length"] > _MOST_PACKET_BYTES:
+            return MQTTErrorCode.MQTT_ERR_PROTOCOL
+        return result
+
     def cut(self) -> None:
         """Break the connection, unless there is none (any more)."""
         peer = self.socket()
         if isinstance(peer, socket.socket):
             with suppress(OSError):
                 peer.shutdown(socket.SHUT_RDWR)
+
+
+def _stop_loop(client: _Client) -> None:
+    with suppress(AttributeError):  # paho forgets its thread when that ends while we stop it
+        client.loop_stop()
 
 
 def _nobody_asks(_why: str) -> None:
@@ -267,8 +294,9 @@ def _report_to(
     def on_disconnect(
         _client: paho.Client, _data: object, _flags: object, reason: ReasonCode, _more: object
     ) -> None:
-        client.when_over = _nobody_asks
-        sink(Disconnected(f"the connection ended: {reason}"))
+        if not client.is_over:
+            client.when_over = _nobody_asks
+            sink(Disconnected(f"the connection ended: {reason}"))
 
     def on_subscribe(
         _client: paho.Client, _data: object, _mid: int, reasons: list[ReasonCode], _more: object

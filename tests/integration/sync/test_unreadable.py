@@ -7,6 +7,7 @@ import socket
 import struct
 import threading
 from contextlib import suppress
+from enum import Enum
 from random import Random
 
 import pytest
@@ -30,11 +31,20 @@ def publish(topic, payload, *, is_5=False, mid=None):
     return bytes([0x30 if mid is None else 0x32, len(body)]) + body
 
 
-class Peer:
-    """A broker that welcomes whoever connects, says what it was given, and stays."""
+class Then(Enum):
+    """What a broker does when it has said everything."""
 
-    def __init__(self, words, protocol, *, stays):
-        self._words, self._welcome, self._stays = words, CONNACK[protocol], stays
+    STAYS = "stays"
+    ENDS = "ends"
+    DRIPS = "goes on, byte by byte"
+
+
+class Peer:
+    """A broker that welcomes whoever connects, and says what it was given."""
+
+    def __init__(self, words, protocol, *, then):
+        self._words, self._welcome, self._then = words, CONNACK[protocol], then
+        self._left = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = MqttAddress(
             host="127.0.0.1",
@@ -52,20 +62,23 @@ class Peer:
         with link, suppress(OSError):
             link.recv(4096)
             link.sendall(self._welcome + self._words)
-            if not self._stays:
+            if self._then is Then.ENDS:
                 link.shutdown(socket.SHUT_WR)
+            while self._then is Then.DRIPS and not self._left.wait(0.02):
+                link.sendall(b"x")
             while link.recv(4096):
                 pass
 
     def close(self):
+        self._left.set()
         self._listener.close()
         self._thread.join(WAIT_S)
         assert not self._thread.is_alive()
 
 
-def heard_of(words, protocol, *, stays=True):
+def heard_of(words, protocol, *, then=None):
     """What a transport reports up to its end, when a broker says `words`."""
-    peer = Peer(words, protocol, stays=stays)
+    peer = Peer(words, protocol, then=then or Then.STAYS)
     transport, events = PahoTransport(peer.address), queue.SimpleQueue()
     transport.connect(events.put)
     heard = []
@@ -132,7 +145,27 @@ def test_no_damage_to_the_bytes_of_a_broker_makes_a_connection_deaf(protocol):
         for _ in range(random.randint(1, 3)):
             words[random.randrange(len(words))] = random.randrange(256)
 
-        heard = heard_of(bytes(words), protocol, stays=False)
+        heard = heard_of(bytes(words), protocol, then=Then.ENDS)
 
         assert heard[0] == Connected()
         assert all(isinstance(event, Incoming | Disconnected) for event in heard[1:])
+
+
+@pytest.mark.requirement("OR-CON-4")
+@pytest.mark.parametrize("protocol", CONNACK)
+def test_a_packet_that_claims_more_than_any_has_ends_the_connection(protocol):
+    first, last = heard_of(b"\x40\x82\x80\x80\x7f" + b"x" * 100, protocol)
+
+    assert first == Connected()
+    assert isinstance(last, Disconnected)
+
+
+@pytest.mark.requirement("OR-CON-4")
+@pytest.mark.parametrize("protocol", CONNACK)
+def test_a_packet_that_does_not_end_ends_the_connection(protocol, monkeypatch):
+    monkeypatch.setattr("sync.mqtt.PACKET_S", 0.2)
+
+    first, last = heard_of(b"\x30\xff\xff\x7f", protocol, then=Then.DRIPS)
+
+    assert first == Connected()
+    assert isinstance(last, Disconnected)
