@@ -7,6 +7,7 @@ import queue
 import threading
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -112,7 +113,7 @@ class Running:
             host=None,
             owner=self.owned.owner,
             gate=self.owned.gate,
-            rest=lambda: leave_home(self.seat.phone),
+            rest=(lambda: None) if farm else partial(leave_home, self.seat.phone),
         )
         self.wire = parts.wire
         supervisor = Supervisor(
@@ -142,10 +143,16 @@ class Running:
         self.cloud.send(self.name, self.assigned)
 
     def wait_for(self, wanted):
-        while True:
+        return self.wait_for_all(wanted)[wanted]
+
+    def wait_for_all(self, *wanted):
+        """The first of each of these events, in whatever order they come."""
+        found = {}
+        while len(found) < len(wanted):
             event, fields = self.reports.get(timeout=WAIT_S)
-            if event == wanted:
-                return fields
+            if event in wanted:
+                found.setdefault(event, fields)
+        return found
 
     def wait_playing(self):
         """Wait for three steps; an assignment that met no subscription yet is sent again."""
@@ -202,8 +209,9 @@ def run(capsys, *words):
     return code, [json.loads(line) for line in captured.out.splitlines()], captured.err
 
 
-def require_stopped(phone, detail):
-    ended = phone.wait_for("episode")
+def require_stopped(phone, detail, *also):
+    """Require that an episode ended so; `also` are events before or after its own."""
+    ended = phone.wait_for_all("episode", *also)["episode"]
     assert ended["end_reason"] is EndReason.GUARD
     assert ended["score"] is None
     episode, verdicts = phone.last_episode()
@@ -220,8 +228,7 @@ def test_the_command_stops_a_phone_until_it_is_started(running, capsys):
 
     code, rows, _ = run(capsys, "phone", "stop", "--id", phone.name, "--data", phone.folder)
     assert (code, rows[-1]["by_file"]) == (0, True)
-    require_stopped(phone, "stopped: stopped by its owner")
-    phone.wait_for("stopped")
+    require_stopped(phone, "stopped: stopped by its owner", "stopped")
     phone.assign()
     steps = phone.seats.env_steps
     threading.Event().wait(QUIET_S)
@@ -264,8 +271,7 @@ def test_a_message_stops_and_starts_a_phone(running, data):
     owner.connect()
 
     owner.stop(phone.name, "from afar")
-    require_stopped(phone, "from afar")
-    phone.wait_for("stopped")
+    require_stopped(phone, "from afar", "stopped")
     phone.assign()
     owner.start(phone.name)
     phone.wait_for("started_again")
@@ -290,10 +296,9 @@ def test_the_command_stops_and_starts_every_device_of_a_broker(running, data, tm
     code, rows, _ = run(capsys, "phone", "stop", *there, "--reason", "holidays")
     assert (code, rows[-1]["by_file"]) == (0, False)
     assert {phone.name, farm.name} <= set(rows[-1]["told"])
-    require_stopped(phone, "holidays")
-    phone.wait_for("stopped")
-    farm.wait_for("stopped")
-    assert farm.wait_for("episode")["end_reason"] is EndReason.GUARD
+    require_stopped(phone, "holidays", "stopped")
+    ended = farm.wait_for_all("stopped", "episode")["episode"]
+    assert ended["end_reason"] is EndReason.GUARD
     assert farm.seats.busy == 0
 
     assert run(capsys, "phone", "start", *there)[0] == 0
