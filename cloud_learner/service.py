@@ -315,6 +315,7 @@ def _api_config(api: object, settings: ServiceSettings) -> uvicorn.Config:
     """
     config = uvicorn.Config(
         api,  # type: ignore[arg-type]  # FastAPI is an ASGI application
+        log_config=None,  # uvicorn's own would end the log handlers of the whole process
         log_level="warning",
         access_log=False,
         lifespan="off",

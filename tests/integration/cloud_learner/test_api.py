@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 import stat
 
@@ -153,6 +154,21 @@ def test_a_token_is_kept_as_its_hash_and_readable_by_its_owner_only(tmp_path):
     assert not file.accepts(TOKEN + "x")
     with pytest.raises(ValueError, match="16"):
         file.write("short")
+
+
+def test_the_service_leaves_the_log_handlers_of_its_process_alone(tmp_path, loopback, make_scene):
+    ended = []
+
+    class Handler(logging.NullHandler):
+        def close(self):
+            ended.append(self)
+            super().close()
+
+    handler = Handler()
+    make_scene(tmp_path, loopback.transport("cloud-logs", service=True)).service.start()
+
+    assert ended == []
+    handler.close()
 
 
 def test_with_a_certificate_the_api_speaks_https_only(tmp_path, loopback, make_scene):

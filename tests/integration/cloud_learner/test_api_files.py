@@ -33,7 +33,9 @@ PATH = "targets/releases/r1/hash.adapter.bin"
 def serving(app):
     """The port of a real HTTP server on this machine."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_config=None, log_level="critical", lifespan="off")
+    )
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     with closing(listening):
