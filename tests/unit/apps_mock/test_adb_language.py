@@ -10,6 +10,7 @@ import pytest
 from apps_mock.phone import MockPhone
 from apps_mock.process_shell import ProcessShell
 from sync.clock import ManualClock
+from tests.conftest import require
 
 
 @pytest.fixture(scope="module")
@@ -245,9 +246,9 @@ echo "$@" $# "$*"
 """.strip().splitlines()
 
 
-@pytest.mark.skipif(ANDROIDS_SHELL is None, reason="mksh, Android's shell, is not installed here")
 @pytest.mark.parametrize("line", LINES)
 def test_line_does_what_androids_own_shell_does(shell, line):
+    require(ANDROIDS_SHELL, "mksh, Android's shell, is not installed here")
     theirs = subprocess.run(
         [ANDROIDS_SHELL, "-c", line],
         capture_output=True,
