@@ -20,17 +20,18 @@ BasePolicy = OnnxPolicy | OnnxTextPolicy
 
 
 def open_base(
-    directory: Path, *, quantisation: Quantisation = "fp32", threads: int = 1
+    directory: Path, *, quantisation: Quantisation = "fp32", threads: int = 1, planned: bool = True
 ) -> BasePolicy:
     """The policy of an exported base, of whichever family.
 
     Args:
-        quantisation, threads: as for `OnnxPolicy`.
+        quantisation, threads, planned: as for `OnnxPolicy`.
 
     Raises: PolicyFilesError: it cannot be loaded.
     """
-    opens = OnnxTextPolicy if family_in(directory) == TEXT_FAMILY else OnnxPolicy
-    return opens(directory, quantisation=quantisation, threads=threads)
+    if family_in(directory) == TEXT_FAMILY:
+        return OnnxTextPolicy(directory, quantisation=quantisation, threads=threads)
+    return OnnxPolicy(directory, quantisation=quantisation, threads=threads, planned=planned)
 
 
 class Policies:

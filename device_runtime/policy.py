@@ -135,13 +135,20 @@ class OnnxPolicy(LoadedReleases[OnnxGraphs]):
     wants_picture = False
 
     def __init__(
-        self, base_dir: Path, *, quantisation: Quantisation = "fp32", threads: int = 1
+        self,
+        base_dir: Path,
+        *,
+        quantisation: Quantisation = "fp32",
+        threads: int = 1,
+        planned: bool = True,
     ) -> None:
         """Open the graphs in `base_dir`; only the factory policy is loaded.
 
         Args:
             quantisation: which graphs; every step says it.
             threads: threads within one operation.
+            planned: work out once how fp32 graphs are computed: releases are opened sooner then,
+                the base 40 ms later and with some megabytes more.
 
         Raises:
             PolicyFilesError: files are missing, damaged, or of another version of the encoding.
@@ -153,7 +160,7 @@ class OnnxPolicy(LoadedReleases[OnnxGraphs]):
         self._plans: Plans = {}
         factory = self._opened({})
         super().__init__(factory)
-        if quantisation == "fp32":
+        if planned and quantisation == "fp32":
             self._plans = self._sound_plans(factory)
 
     @property

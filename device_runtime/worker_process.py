@@ -16,15 +16,17 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Final, Protocol, assert_never
+from typing import TYPE_CHECKING, Final, Protocol, assert_never
 
 from device_runtime.collection import collect_rarely
 from device_runtime.errors import UnknownTaskError
-from device_runtime.release_shelf import AdapterHost
 from device_runtime.seats import Played, Seats
 from sync.adapter_file import FloatArray
 from sync.clock import Clock, SystemClock
 from sync.vocabulary import Assignment, ReleaseId
+
+if TYPE_CHECKING:
+    from device_runtime.release_shelf import AdapterHost  # which loads all of an installer
 
 IDLE_S: Final = 0.2
 WATCH_S: Final = 0.1

@@ -203,7 +203,7 @@ def _base_policy(base: Path | None, cache: Path, quantisation: Quantisation) -> 
     from device_runtime.policies import open_base
     from outrider.graphs import graphs_of
 
-    return open_base(graphs_of(base, cache), quantisation=quantisation)
+    return open_base(graphs_of(base, cache), quantisation=quantisation, planned=False)
 
 
 def _laid(packed: bytes, digest: str, cache: Path) -> Path:

@@ -35,7 +35,6 @@ from outrider.bench_release_phones import (
 from outrider.errors import CommandError
 from outrider.options import Json
 from outrider.output import Output
-from sync.messages import Event
 
 if TYPE_CHECKING:
     from sync.broker import BrokerProcess
@@ -319,6 +318,8 @@ class _Reports:
 
     def take(self, batch: Sequence[Received]) -> None:
         """Look at a committed batch."""
+        from sync.messages import Event
+
         with self._changed:
             for one in batch:
                 if isinstance(one.message, Event) and one.message.fields.get("state") == "trial":

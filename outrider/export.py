@@ -201,7 +201,7 @@ def _require_acts(graphs: Path, packed: bytes) -> None:
 
     tensors = unpack(packed).tensors
     if tensors:
-        open_base(graphs).load_adapter(_RELEASE, tensors)
+        open_base(graphs, planned=False).load_adapter(_RELEASE, tensors)
 
 
 def _checked(

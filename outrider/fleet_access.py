@@ -7,20 +7,20 @@ over HTTP needs nothing but this package's smallest installation.
 from __future__ import annotations
 
 import json
-import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.client import HTTPException
 from pathlib import Path
-from typing import Annotated, Any, Protocol
-from urllib.error import HTTPError, URLError
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 from urllib.parse import quote, urlencode, urlsplit
-from urllib.request import Request, urlopen
 
 import typer
 
 from outrider.cloud_database import DATABASE_VARIABLE, cloud_database
 from outrider.errors import CommandError, MisuseError
+
+if TYPE_CHECKING:
+    import ssl
+    from urllib.request import Request
 
 DataDir = Annotated[Path | None, typer.Option("--data", help="Folder of a fleet on this machine.")]
 Database = Annotated[
@@ -90,6 +90,8 @@ class HttpApi:
         return self._ask("POST", path, json.dumps(body).encode())
 
     def _ask(self, method: str, path: str, data: bytes | None) -> Json:
+        from urllib.request import Request
+
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
         request = Request(self._url + path, data, headers, method=method)  # noqa: S310 - checked
         return json.loads(asked(request, self._authority))
@@ -197,6 +199,10 @@ def asked(request: Request, authority: Path | None = None) -> bytes:
 
     Raises: CommandError: it was refused, or nobody answered; the text says which.
     """
+    from http.client import HTTPException
+    from urllib.error import HTTPError, URLError
+    from urllib.request import urlopen
+
     context = None
     if request.type == "https":
         context = _trusting(authority)
@@ -215,6 +221,8 @@ def asked(request: Request, authority: Path | None = None) -> bytes:
 
 
 def _trusting(authority: Path | None) -> ssl.SSLContext:
+    import ssl
+
     try:
         return ssl.create_default_context(cafile=None if authority is None else str(authority))
     except OSError as error:  # an SSLError is one, too

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from urllib.request import Request
 
 import typer
 
@@ -90,6 +89,8 @@ def _enrol(
         CommandError: it refused, or nobody answers.
         IntegrityError: the phone trusts another fleet already.
     """
+    from urllib.request import Request
+
     from device_runtime.installer import enrol
     from sync.enrolment import EnrolmentRequest, decode_enrolment, public_key_of, signed_request
 

@@ -205,9 +205,9 @@ class Phone:
 
 
 def sound_answer(install, *sequences):
-    """The cloud has committed rows, and says how many it takes."""
+    """The cloud has committed rows, and takes as many as there may be by now."""
     sender = Sender(PHONE, install_id="cloud", boot_id="cloud")
-    message = Acknowledgement(install_id=install, sequences=sequences)
+    message = Acknowledgement(install_id=install, sequences=sequences, credit=1_000)
     payload = sealed(encode_body(message), sender, stream="live", seq=1, sent_at_ms=1)
     return Incoming(topics.build(FLEET, topics.ACK, PHONE), payload)
 

@@ -74,7 +74,7 @@ def test_the_command_line_loads_no_part_before_it_is_called():
     code = (
         "import sys; from outrider import cli; cli.build_app()\n"
         "heavy = {'torch', 'numpy', 'transformers', 'peft', 'fastapi', 'sqlalchemy',"
-        " 'onnxruntime', 'paho', 'tuf', 'rich', 'adbutils'}\n"
+        " 'onnxruntime', 'paho', 'tuf', 'rich', 'adbutils', 'ssl', 'sync.messages'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run(
