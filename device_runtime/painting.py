@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from device_runtime.errors import PhoneFaultError
 from device_runtime.pictures import opened_picture
@@ -18,9 +18,6 @@ from device_runtime.redaction import NO_SLOTS, Redacted, redact
 from device_runtime.secret_patterns import RedactionRules
 from sync.history import same_screen
 from sync.vocabulary import Observation, Rect
-
-if TYPE_CHECKING:
-    pass
 
 _PAINT: Final = (96, 96, 96)
 _MARGIN_PX: Final = 4
